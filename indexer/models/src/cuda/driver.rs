@@ -12,13 +12,14 @@ use super::gpu::{Address, Gpu, GpuError};
 
 /// The kernels, compiled by the build script.
 const KERNELS: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "look_up",
     "normalize_rows",
     "round_rows",
     "gate_rows",
     "product_of_many",
     "product_of_few",
+    "product_of_tile",
     "turn_and_store",
     "attend",
     "likeliest",

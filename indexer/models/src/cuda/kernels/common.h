@@ -16,10 +16,12 @@ typedef unsigned char u8;
 #define SHARED __shared__
 // The loop is written out, so that what it indexes may stay in registers.
 #define UNROLL _Pragma("unroll")
+// Two rounds at a time, whose reads are then under way together.
+#define UNROLL_2 _Pragma("unroll 2")
 // A kernel takes one struct and runs in blocks of so many threads.
 #define KERNEL(name, Params, threads) extern "C" __global__ void __launch_bounds__(threads) name(const Params p)
 
-extern __shared__ float dynamic_memory[];
+extern __shared__ __align__(16) float dynamic_memory[];
 
 DEVICE u32 thread() { return threadIdx.x; }
 DEVICE u32 block_x() { return blockIdx.x; }
@@ -41,14 +43,14 @@ DEVICE float warp_greatest(float number) {
 
 // d += a · b on the tensor cores: 16 × 32 signed bytes by 32 × 8 (PTX ISA, mma.m16n8k32).
 DEVICE void multiply_signed(int (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {
-    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
                  : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
 // The same with unsigned bytes in a.
 DEVICE void multiply_unsigned(int (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {
-    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
                  : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
@@ -72,6 +74,13 @@ DEVICE float power_of_two(float x) {
     power = fmaf(power, f, 1.0000001f);
     return float_of(bits_of(power) + (bits_of(shifted) << 23));
 }
+
+// Four numbers that are read at once, from a place that is a multiple of 16 bytes.
+struct alignas(16) Quad {
+    float of[4];
+};
+
+DEVICE Quad quad(const float *from) { return *(const Quad *)from; }
 
 // The sum of 16 lanes, halves upon halves.
 DEVICE float fold(const float *lanes) {
@@ -102,10 +111,11 @@ DEVICE void exponentials(float *scores, u32 rows, u32 columns, float factor, flo
         sums[row] = greatest;
     }
     barrier();
-    for (u32 i = thread(); i < rows * columns; i += threads) {
-        float score = scores[i];
-        scores[i] = score > LEAST ? power_of_two((score - sums[i / columns]) * factor) : unseen;
-    }
+    for (u32 row = 0; row < rows; row++)
+        for (u32 c = thread(); c < columns; c += threads) {
+            float score = scores[row * columns + c];
+            scores[row * columns + c] = score > LEAST ? power_of_two((score - sums[row]) * factor) : unseen;
+        }
     barrier();
     for (u32 i = thread(); i < rows * LANES; i += threads) {
         const float *row = scores + i / LANES * columns;
@@ -116,4 +126,25 @@ DEVICE void exponentials(float *scores, u32 rows, u32 columns, float factor, flo
     barrier();
     for (u32 row = thread(); row < rows; row += threads) sums[row] = fold(lanes + row * LANES);
     barrier();
+}
+
+// Adds up one dimension of `length` tokens' values, `stride` numbers apart, weighed by COUNT queries'
+// scores.
+template <u32 COUNT> DEVICE void mix_values(const float *scores, u32 columns, const float *values, u32 stride, u32 length, float (&sums)[COUNT]) {
+    u32 token = 0;
+    UNROLL_2
+    for (; token + 4 <= length; token += 4) {
+        float numbers[4];
+        UNROLL
+        for (u32 i = 0; i < 4; i++) numbers[i] = values[(size_t)(token + i) * stride];
+        UNROLL
+        for (u32 q = 0; q < COUNT; q++) {
+            Quad score = quad(scores + q * columns + token);
+            UNROLL
+            for (u32 i = 0; i < 4; i++) sums[q] = fmaf(score.of[i], numbers[i], sums[q]);
+        }
+    }
+    for (; token < length; token++)
+        UNROLL
+        for (u32 q = 0; q < COUNT; q++) sums[q] = fmaf(scores[q * columns + token], values[(size_t)token * stride], sums[q]);
 }

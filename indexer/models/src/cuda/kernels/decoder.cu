@@ -9,6 +9,8 @@
 #define GROUP_WORDS 512u
 #define STEPS 127.0f
 #define ROW_THREADS 128u
+// Groups that a block of so many threads rounds at a time.
+#define GROUPS_AT_ONCE (ROW_THREADS / 32)
 #define LOG2_E 1.442695041f
 
 // One row of weights for each token: what its number looks up.
@@ -38,27 +40,25 @@ struct Lines {
     u32 groups;
 };
 
-// Rounds row `row`, whose numbers are `number(0..width)`, to bytes: a warp a group.
-template <class Numbers> DEVICE void round_row(const Lines &out, u32 row, u32 width, Numbers number) {
-    u32 warp = thread() / 32, lane = thread() % 32, tile = row / LANES, r = row % LANES;
-    for (u32 first = 0; first < out.groups; first += ROW_THREADS / 32) {
-        u32 group = first + warp;
-        float four[4], most = 0.0f;
-        for (u32 j = 0; j < 4; j++) {
-            u32 i = group * GROUP + lane * 4 + j;
-            four[j] = i < width ? number(i) : 0.0f;
-            float magnitude = fabsf(four[j]);
-            most = magnitude > most ? magnitude : most;
-        }
-        most = warp_greatest(most);
-        float inverse = most > 0.0f ? STEPS / most : 0.0f;
-        u32 word = 0;
-        for (u32 j = 0; j < 4; j++) word |= (bits_of(fmaf(four[j], inverse, ROUND)) & 255u) << j * 8;
-        if (group < out.groups) {
-            size_t place = (size_t)tile * out.groups + group;
-            out.lines[place * GROUP_WORDS + lane / 16 * 256 + r * 16 + lane % 16] = word;
-            if (lane == 0) out.scales[place * LANES + r] = most / STEPS;
-        }
+// Rounds some groups of row `row`, whose numbers are `number(0..width)`, to bytes: those from `first`
+// on, one a warp.
+template <class Numbers> DEVICE void round_groups(const Lines &out, u32 row, u32 width, u32 first, Numbers number) {
+    u32 group = first + thread() / 32, lane = thread() % 32, tile = row / LANES, r = row % LANES;
+    float four[4], most = 0.0f;
+    for (u32 j = 0; j < 4; j++) {
+        u32 i = group * GROUP + lane * 4 + j;
+        four[j] = i < width ? number(i) : 0.0f;
+        float magnitude = fabsf(four[j]);
+        most = magnitude > most ? magnitude : most;
+    }
+    most = warp_greatest(most);
+    float inverse = most > 0.0f ? STEPS / most : 0.0f;
+    u32 word = 0;
+    for (u32 j = 0; j < 4; j++) word |= (bits_of(fmaf(four[j], inverse, ROUND)) & 255u) << j * 8;
+    if (group < out.groups) {
+        size_t place = (size_t)tile * out.groups + group;
+        out.lines[place * GROUP_WORDS + lane / 16 * 256 + r * 16 + lane % 16] = word;
+        if (lane == 0) out.scales[place * LANES + r] = most / STEPS;
     }
 }
 
@@ -73,22 +73,32 @@ struct NormalizeRows {
     u32 width;
 };
 
+// Numbers of a row that are in shared memory at a time.
+#define PART 2048u
+
 KERNEL(normalize_rows, NormalizeRows, ROW_THREADS) {
+    SHARED float part[PART];
     SHARED float lanes[LANES];
     u32 row = block_x();
     const float *numbers = p.states + (size_t)(p.rows ? p.rows[row] : row) * p.width;
-    if (thread() < LANES) {
-        float square = 0.0f;
-        for (u32 i = thread(); i < p.width; i += LANES) square = fmaf(numbers[i], numbers[i], square);
-        lanes[thread()] = square;
+    float square = 0.0f;
+    for (u32 first = 0; first < p.width; first += PART) {
+        u32 here = p.width - first < PART ? p.width - first : PART;
+        for (u32 i = thread(); i < here; i += ROW_THREADS) part[i] = numbers[first + i];
+        barrier();
+        if (thread() < LANES)
+            for (u32 i = thread(); i < here; i += LANES) square = fmaf(part[i], part[i], square);
+        barrier();
     }
+    if (thread() < LANES) lanes[thread()] = square;
     barrier();
     float inverse = 1.0f / sqrtf(fold(lanes) / (float)p.width + p.epsilon);
     const float *weight = p.weight;
-    round_row(p.out, row, p.width, [=](u32 i) { return numbers[i] * inverse * weight[i]; });
+    for (u32 first = 0; first < p.out.groups; first += GROUPS_AT_ONCE)
+        round_groups(p.out, row, p.width, first, [=](u32 i) { return numbers[i] * inverse * weight[i]; });
 }
 
-// Rounds rows to bytes.
+// Rounds rows to bytes; the grid's second dimension has four groups a block.
 struct RoundRows {
     const float *numbers;
     Lines out;
@@ -97,7 +107,7 @@ struct RoundRows {
 
 KERNEL(round_rows, RoundRows, ROW_THREADS) {
     const float *numbers = p.numbers + (size_t)block_x() * p.width;
-    round_row(p.out, block_x(), p.width, [=](u32 i) { return numbers[i]; });
+    round_groups(p.out, block_x(), p.width, block_y() * GROUPS_AT_ONCE, [=](u32 i) { return numbers[i]; });
 }
 
 DEVICE float silu(float x) {
@@ -107,7 +117,8 @@ DEVICE float silu(float x) {
     return x * (x < 0.0f ? e * share : share);
 }
 
-// silu(gate) · up, rounded to bytes; a row holds the gates, then, from its middle, the ups.
+// silu(gate) · up, rounded to bytes; a row holds the gates, then, from its middle, the ups. The
+// grid's second dimension as above.
 struct GateRows {
     const float *wide;
     Lines out;
@@ -116,7 +127,7 @@ struct GateRows {
 
 KERNEL(gate_rows, GateRows, ROW_THREADS) {
     const float *gates = p.wide + (size_t)block_x() * p.width, *ups = gates + p.width / 2;
-    round_row(p.out, block_x(), p.inner, [=](u32 i) { return silu(gates[i]) * ups[i]; });
+    round_groups(p.out, block_x(), p.inner, block_y() * GROUPS_AT_ONCE, [=](u32 i) { return silu(gates[i]) * ups[i]; });
 }
 
 // out = rows · matrix + bias, or out += that.
@@ -188,34 +199,40 @@ template <u32 WARPS_M, u32 WARPS_N, u32 TILES, u32 PARTS> DEVICE void product(co
         }
         barrier();
         if (group + 1 < p.groups) load(group + 1);
+        // Each is read from shared memory once: the weights stay for all tiles.
+        u32 b[PARTS][4][2];
+        float column_scales[PARTS][2];
         UNROLL
-        for (u32 t = 0; t < TILES; t++) {
-            u32 a[4][4], r = row + t * LANES;
-            // No row of this tile is there; the whole warp goes on.
-            if (first_tile + warp / WARPS_N * TILES + t >= tiles) continue;
+        for (u32 n = 0; n < PARTS; n++) {
+            u32 block = (part + n) / 2, output = (part + n) % 2 * 8;
             UNROLL
             for (u32 k = 0; k < 4; k++) {
-                a[k][0] = rows[r][k * 8 + lane % 4];
-                a[k][1] = rows[r + 8][k * 8 + lane % 4];
-                a[k][2] = rows[r][k * 8 + 4 + lane % 4];
-                a[k][3] = rows[r + 8][k * 8 + 4 + lane % 4];
+                b[n][k][0] = weights[block][k * 8 + lane % 4][output + lane / 4];
+                b[n][k][1] = weights[block][k * 8 + 4 + lane % 4][output + lane / 4];
             }
             UNROLL
-            for (u32 n = 0; n < PARTS; n++) {
-                u32 of = part + n, block = of / 2, output = of % 2 * 8;
-                int sums[4] = {};
+            for (u32 i = 0; i < 2; i++) column_scales[n][i] = weight_scales[block * LANES + output + lane % 4 * 2 + i];
+        }
+        UNROLL
+        for (u32 t = 0; t < TILES; t++) {
+            u32 r = row + t * LANES;
+            // No row of this tile is there; the whole warp goes on.
+            if (first_tile + warp / WARPS_N * TILES + t >= tiles) continue;
+            // The parts' products do not wait for each other.
+            int sums[PARTS][4] = {};
+            UNROLL
+            for (u32 k = 0; k < 4; k++) {
+                u32 a[4] = {rows[r][k * 8 + lane % 4], rows[r + 8][k * 8 + lane % 4],
+                            rows[r][k * 8 + 4 + lane % 4], rows[r + 8][k * 8 + 4 + lane % 4]};
                 UNROLL
-                for (u32 k = 0; k < 4; k++) {
-                    u32 b[2] = {weights[block][k * 8 + lane % 4][output + lane / 4],
-                                weights[block][k * 8 + 4 + lane % 4][output + lane / 4]};
-                    multiply_signed(sums, a[k], b);
-                }
-                UNROLL
-                for (u32 i = 0; i < 4; i++) {
-                    float scale = row_scales[r + i / 2 * 8] * weight_scales[block * LANES + output + lane % 4 * 2 + i % 2];
-                    totals[t][n][i] = fmaf((float)sums[i], scale, totals[t][n][i]);
-                }
+                for (u32 n = 0; n < PARTS; n++) multiply_signed(sums[n], a, b[n][k]);
             }
+            float scales[2] = {row_scales[r], row_scales[r + 8]};
+            UNROLL
+            for (u32 n = 0; n < PARTS; n++)
+                UNROLL
+                for (u32 i = 0; i < 4; i++)
+                    totals[t][n][i] = fmaf((float)sums[n][i], scales[i / 2] * column_scales[n][i % 2], totals[t][n][i]);
         }
         barrier();
     }
@@ -239,6 +256,71 @@ KERNEL(product_of_many, Product, 256) { product<2, 4, 4, 4>(p); }
 
 // Of few rows: 64 × 32, so that a narrow matrix still gives every processor a block.
 KERNEL(product_of_few, Product, 128) { product<4, 1, 1, 4>(p); }
+
+#define WARPS 8u
+
+// Of very few rows. A block has a tile of rows and a block of outputs, and each of its warps another
+// group of inputs, so that much of a matrix is under way at once; sums are added in the groups' order.
+KERNEL(product_of_tile, Product, WARPS * 32) {
+    SHARED float sums[WARPS][LANES * LANES];
+    u32 block = block_x(), tile = block_y(), warp = thread() / 32, lane = thread() % 32;
+    const u32 *rows = p.rows + (size_t)tile * p.groups * GROUP_WORDS;
+    const u32 *weights = p.weights + (size_t)block * p.groups * GROUP_WORDS;
+    // The number of the result that is this thread's.
+    u32 r = thread() / LANES, o = thread() % LANES;
+    const float *row_scales = p.row_scales + (size_t)tile * p.groups * LANES + r;
+    const float *weight_scales = p.weight_scales + (size_t)block * p.groups * LANES + o;
+    u32 a[4][4], b[2][4][2];
+    auto load = [&](u32 group) {
+        if (group >= p.groups) return;
+        const u32 *row = rows + (size_t)group * GROUP_WORDS + lane / 4 * 16 + lane % 4;
+        const u32 *weight = weights + (size_t)group * GROUP_WORDS + lane % 4 * LANES + lane / 4;
+        UNROLL
+        for (u32 k = 0; k < 4; k++) {
+            const u32 *from = row + k / 2 * 256 + k % 2 * 8;
+            a[k][0] = from[0];
+            a[k][1] = from[8 * 16];
+            a[k][2] = from[4];
+            a[k][3] = from[8 * 16 + 4];
+            UNROLL
+            for (u32 n = 0; n < 2; n++) {
+                b[n][k][0] = weight[k * 8 * LANES + n * 8];
+                b[n][k][1] = weight[(k * 8 + 4) * LANES + n * 8];
+            }
+        }
+    };
+    float total = 0.0f;
+    load(warp);
+    for (u32 first = 0; first < p.groups; first += WARPS) {
+        float scales[WARPS] = {};
+        UNROLL
+        for (u32 w = 0; w < WARPS; w++)
+            if (first + w < p.groups) scales[w] = row_scales[(first + w) * LANES] * weight_scales[(first + w) * LANES];
+        // The whole warp has a group or none.
+        if (first + warp < p.groups) {
+            UNROLL
+            for (u32 n = 0; n < 2; n++) {
+                int found[4] = {};
+                UNROLL
+                for (u32 k = 0; k < 4; k++) multiply_signed(found, a[k], b[n][k]);
+                UNROLL
+                for (u32 i = 0; i < 4; i++)
+                    sums[warp][(lane / 4 + i / 2 * 8) * LANES + n * 8 + lane % 4 * 2 + i % 2] = (float)found[i];
+            }
+        }
+        load(first + WARPS + warp);
+        barrier();
+        UNROLL
+        for (u32 w = 0; w < WARPS; w++)
+            if (first + w < p.groups) total = fmaf(sums[w][thread()], scales[w], total);
+        barrier();
+    }
+    u32 row = tile * LANES + r, output = block * LANES + o;
+    if (row >= p.count || output >= p.width) return;
+    float *out = p.out + (size_t)row * p.stride + output;
+    if (p.bias) total += p.bias[output];
+    *out = p.add ? *out + total : total;
+}
 
 // One sequence's new tokens.
 struct Piece {
@@ -309,67 +391,94 @@ KERNEL(turn_and_store, Attention, ROW_THREADS) {
 
 #define MOST_QUERIES 8u
 
-// Attention of one row's queries of one head of keys. Shared memory: of each query a row of scores and
-// its own numbers.
-KERNEL(attend, Attention, ROW_THREADS) {
-    SHARED float lanes[MOST_QUERIES * LANES];
-    SHARED float sums[MOST_QUERIES];
-    float *scores = dynamic_shared(), *queries = scores + p.queries * p.columns;
-    u32 row = block_x(), kv_head = block_y(), group = p.heads / p.kv_heads;
-    u32 first = block_z() * p.queries, here = group - first < p.queries ? group - first : p.queries;
-    const Piece piece = p.pieces[p.piece_of[row]];
-    // Its own segment as far as this row may see it.
-    u32 seen = piece.old + row - piece.row + 1;
-    const float *query = p.projected + (size_t)row * p.row + (kv_head * group + first) * p.head;
-    for (u32 i = thread(); i < here * p.head; i += ROW_THREADS) queries[i] = query[i];
-    u32 columns = 0;
-    for (u32 n = 0; n < piece.plane_count; n++) {
-        bool own = n + 1 == piece.plane_count;
-        u32 length = own ? seen : p.planes[piece.first_plane + n].length;
-        columns += (length + LANES - 1) / LANES * LANES;
+// Scores of COUNT queries on the keys of `length` tokens and what fills up their last block.
+template <u32 COUNT> DEVICE void score_keys(const float *queries, u32 head, const float *keys, u32 length, float *scores, u32 columns) {
+    for (u32 c = thread(); c < (length + LANES - 1) / LANES * LANES; c += ROW_THREADS) {
+        float dots[COUNT] = {};
+        const float *key = keys + (size_t)(c / LANES) * LANES * head + c % LANES;
+        if (c < length) {
+            UNROLL_2
+            for (u32 d = 0; d < head; d += 4) {
+                float numbers[4];
+                UNROLL
+                for (u32 i = 0; i < 4; i++) numbers[i] = key[(d + i) * LANES];
+                UNROLL
+                for (u32 q = 0; q < COUNT; q++) {
+                    Quad query = quad(queries + q * head + d);
+                    UNROLL
+                    for (u32 i = 0; i < 4; i++) dots[q] = fmaf(query.of[i], numbers[i], dots[q]);
+                }
+            }
+        }
+        UNROLL
+        for (u32 q = 0; q < COUNT; q++) scores[q * columns + c] = c < length ? dots[q] : LEAST;
     }
+}
+
+// What attention of a block keeps in shared memory.
+struct AttentionMemory {
+    float *scores, *queries, *lanes, *sums;
+};
+
+// Attention of COUNT of one row's queries of one head of keys, the head's queries from `first` on.
+template <u32 COUNT> DEVICE void attend_count(const Attention &p, u32 first, const AttentionMemory &memory) {
+    u32 row = block_x(), kv_head = block_y(), group = p.heads / p.kv_heads;
+    const Piece piece = p.pieces[p.piece_of[row]];
+    const Plane *planes = p.planes + piece.first_plane;
+    // Its own segment as far as this row may see it.
+    u32 seen = piece.old + row - piece.row + 1, last = piece.plane_count - 1;
+    const float *query = p.projected + (size_t)row * p.row + (kv_head * group + first) * p.head;
+    for (u32 i = thread(); i < COUNT * p.head; i += ROW_THREADS) memory.queries[i] = query[i];
+    u32 columns = 0;
+    for (u32 n = 0; n <= last; n++) columns += ((n == last ? seen : planes[n].length) + LANES - 1) / LANES * LANES;
     barrier();
     u32 column = 0;
-    for (u32 n = 0; n < piece.plane_count; n++) {
-        const Plane plane = p.planes[piece.first_plane + n];
-        u32 length = n + 1 == piece.plane_count ? seen : plane.length;
-        u32 padded = (length + LANES - 1) / LANES * LANES;
-        const float *keys = keys_of(p, plane, kv_head);
-        for (u32 c = thread(); c < padded; c += ROW_THREADS) {
-            float dots[MOST_QUERIES] = {};
-            const float *key = keys + (size_t)(c / LANES) * LANES * p.head + c % LANES;
-            if (c < length)
-                for (u32 d = 0; d < p.head; d++) {
-                    float number = key[d * LANES];
-                    for (u32 q = 0; q < MOST_QUERIES; q++)
-                        if (q < here) dots[q] = fmaf(queries[q * p.head + d], number, dots[q]);
-                }
-            for (u32 q = 0; q < MOST_QUERIES; q++)
-                if (q < here) scores[q * columns + column + c] = c < length ? dots[q] : LEAST;
-        }
-        column += padded;
+    for (u32 n = 0; n <= last; n++) {
+        const Plane plane = planes[n];
+        u32 length = n == last ? seen : plane.length;
+        score_keys<COUNT>(memory.queries, p.head, keys_of(p, plane, kv_head), length, memory.scores + column, columns);
+        column += (length + LANES - 1) / LANES * LANES;
     }
     barrier();
-    exponentials(scores, here, columns, p.factor, 0.0f, lanes, sums, ROW_THREADS);
+    exponentials(memory.scores, COUNT, columns, p.factor, 0.0f, memory.lanes, memory.sums, ROW_THREADS);
     for (u32 d = thread(); d < p.head; d += ROW_THREADS) {
-        float mixed[MOST_QUERIES] = {};
+        float mixed[COUNT] = {};
         column = 0;
-        for (u32 n = 0; n < piece.plane_count; n++) {
-            const Plane plane = p.planes[piece.first_plane + n];
-            u32 length = n + 1 == piece.plane_count ? seen : plane.length;
+        for (u32 n = 0; n <= last; n++) {
+            const Plane plane = planes[n];
+            u32 length = n == last ? seen : plane.length;
             const float *values = keys_of(p, plane, kv_head) + (size_t)plane.capacity * p.head + d;
-            float more[MOST_QUERIES] = {};
-            for (u32 token = 0; token < length; token++) {
-                float value = values[(size_t)token * p.head];
-                for (u32 q = 0; q < MOST_QUERIES; q++)
-                    if (q < here) more[q] = fmaf(scores[q * columns + column + token], value, more[q]);
-            }
-            for (u32 q = 0; q < MOST_QUERIES; q++) mixed[q] = n == 0 ? more[q] : mixed[q] + more[q];
+            float more[COUNT] = {};
+            mix_values<COUNT>(memory.scores + column, columns, values, p.head, length, more);
+            UNROLL
+            for (u32 q = 0; q < COUNT; q++) mixed[q] = n == 0 ? more[q] : mixed[q] + more[q];
             column += (length + LANES - 1) / LANES * LANES;
         }
         float *out = p.out + (size_t)row * p.heads * p.head + (kv_head * group + first) * p.head + d;
-        for (u32 q = 0; q < MOST_QUERIES; q++)
-            if (q < here) out[q * p.head] = mixed[q] * (1.0f / sums[q]);
+        UNROLL
+        for (u32 q = 0; q < COUNT; q++) out[q * p.head] = mixed[q] * (1.0f / memory.sums[q]);
+    }
+}
+
+#define MOST_QUERIES 8u
+
+// Attention of one row's queries of one head of keys. Shared memory: of each query a row of scores
+// and its own numbers.
+KERNEL(attend, Attention, ROW_THREADS) {
+    alignas(16) SHARED float lanes[MOST_QUERIES * LANES];
+    SHARED float sums[MOST_QUERIES];
+    float *scores = dynamic_shared();
+    AttentionMemory memory = {scores, scores + p.queries * p.columns, lanes, sums};
+    u32 group = p.heads / p.kv_heads, first = block_z() * p.queries;
+    switch (group - first < p.queries ? group - first : p.queries) {
+    case 1: return attend_count<1>(p, first, memory);
+    case 2: return attend_count<2>(p, first, memory);
+    case 3: return attend_count<3>(p, first, memory);
+    case 4: return attend_count<4>(p, first, memory);
+    case 5: return attend_count<5>(p, first, memory);
+    case 6: return attend_count<6>(p, first, memory);
+    case 7: return attend_count<7>(p, first, memory);
+    default: return attend_count<8>(p, first, memory);
     }
 }
 

@@ -17,6 +17,7 @@
 #define DEVICE static inline
 #define SHARED static
 #define UNROLL
+#define UNROLL_2
 #define KERNEL(name, Params, threads)                                                                                     \
     static void name(const Params &p);                                                                                    \
     extern "C" void emulate_##name(const void *p, const u32 *grid, u32 block, u32 shared) {                               \

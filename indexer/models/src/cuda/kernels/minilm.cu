@@ -203,8 +203,10 @@ struct Sequence {
     u32 first, length;
 };
 
-// Queries that a block attends for at a time.
-#define QUERIES 8u
+// Queries that a block attends for at a time, and those of one thread.
+#define QUERIES 16u
+#define QUERIES_A_THREAD 8u
+#define QUERIES_A_WARP (QUERIES / (EMBED_THREADS / 32))
 
 struct AttendSequences {
     // Queries, keys and values side by side, a row a token.
@@ -218,9 +220,9 @@ struct AttendSequences {
     u32 columns;
 };
 
-// Self-attention of up to 8 tokens of a sequence in one head. Shared memory: 8 rows of scores.
+// Self-attention of up to 16 tokens of a sequence in one head. Shared memory: 16 rows of scores.
 KERNEL(attend_sequences, AttendSequences, EMBED_THREADS) {
-    SHARED float queries[QUERIES * HEAD];
+    alignas(16) SHARED float queries[QUERIES * HEAD];
     SHARED float lanes[QUERIES * LANES];
     SHARED float sums[QUERIES];
     float *scores = dynamic_shared();
@@ -228,29 +230,42 @@ KERNEL(attend_sequences, AttendSequences, EMBED_THREADS) {
     u32 first = p.query_of[block_x()], here = sequence.length - first < QUERIES ? sequence.length - first : QUERIES;
     u32 columns = (sequence.length + LANES - 1) / LANES * LANES;
     const float *rows = p.projected + (size_t)sequence.first * 3 * HIDDEN + block_y() * HEAD;
-    for (u32 i = thread(); i < here * HEAD; i += EMBED_THREADS) queries[i] = rows[(size_t)(first + i / HEAD) * 3 * HIDDEN + i % HEAD];
+    for (u32 i = thread(); i < QUERIES * HEAD; i += EMBED_THREADS)
+        queries[i] = i / HEAD < here ? rows[(size_t)(first + i / HEAD) * 3 * HIDDEN + i % HEAD] : 0.0f;
     barrier();
-    for (u32 c = thread(); c < columns; c += EMBED_THREADS) {
-        float dots[QUERIES] = {};
-        const float *key = rows + (size_t)c * 3 * HIDDEN + HIDDEN;
-        if (c < sequence.length)
-            for (u32 d = 0; d < HEAD; d++)
-                for (u32 q = 0; q < QUERIES; q++)
-                    if (q < here) dots[q] = fmaf(queries[q * HEAD + d], key[d], dots[q]);
-        for (u32 q = 0; q < QUERIES; q++)
-            if (q < here) scores[q * columns + c] = c < sequence.length ? dots[q] : LEAST;
+    // A thread takes one key at a time and half of the queries.
+    constexpr u32 KEYS = EMBED_THREADS / (QUERIES / QUERIES_A_THREAD);
+    u32 q0 = thread() / KEYS * QUERIES_A_THREAD;
+    for (u32 c = thread() % KEYS; q0 < here && c < columns; c += KEYS) {
+        float dots[QUERIES_A_THREAD] = {};
+        if (c < sequence.length) {
+            const float *from = rows + (size_t)c * 3 * HIDDEN + HIDDEN;
+            Quad key[HEAD / 4];
+            UNROLL
+            for (u32 d = 0; d < HEAD / 4; d++) key[d] = quad(from + d * 4);
+            UNROLL
+            for (u32 d = 0; d < HEAD / 4; d++)
+                UNROLL
+                for (u32 q = 0; q < QUERIES_A_THREAD; q++) {
+                    Quad query = quad(queries + (q0 + q) * HEAD + d * 4);
+                    UNROLL
+                    for (u32 i = 0; i < 4; i++) dots[q] = fmaf(query.of[i], key[d].of[i], dots[q]);
+                }
+        }
+        UNROLL
+        for (u32 q = 0; q < QUERIES_A_THREAD; q++) scores[(q0 + q) * columns + c] = c < sequence.length ? dots[q] : LEAST;
     }
     barrier();
     exponentials(scores, here, columns, p.factor, power_of_two(LEAST), lanes, sums, EMBED_THREADS);
-    for (u32 i = thread(); i < here * HEAD; i += EMBED_THREADS) {
-        u32 q = i / HEAD, d = i % HEAD;
-        const float *value = rows + 2 * HIDDEN + d;
-        float mixed = 0.0f;
-        for (u32 token = 0; token < sequence.length; token++)
-            mixed = fmaf(scores[q * columns + token], value[(size_t)token * 3 * HIDDEN], mixed);
-        size_t row = sequence.first + first + q;
-        p.out[row * HIDDEN + block_y() * HEAD + d] = mixed * (1.0f / sums[q]);
-    }
+    // A warp mixes values for some of the queries, a lane a dimension.
+    static_assert(HEAD == 32, "a lane for each dimension");
+    u32 q1 = thread() / 32 * QUERIES_A_WARP, d = thread() % 32;
+    if (q1 >= here) return;
+    float mixed[QUERIES_A_WARP] = {};
+    mix_values<QUERIES_A_WARP>(scores + q1 * columns, columns, rows + 2 * HIDDEN + d, 3 * HIDDEN, sequence.length, mixed);
+    UNROLL
+    for (u32 q = 0; q < QUERIES_A_WARP; q++)
+        if (q1 + q < here) p.out[(size_t)(sequence.first + first + q1 + q) * HIDDEN + block_y() * HEAD + d] = mixed[q] * (1.0f / sums[q1 + q]);
 }
 
 // The sum of each sequence's rows.

@@ -42,6 +42,7 @@ arguments!(pub(super) NormalizeRows as "normalize_rows" in 128 {
 arguments!(pub(super) RoundRows as "round_rows" in 128 { numbers: Address, out: Lines, width: u32 });
 arguments!(pub(super) GateRows as "gate_rows" in 128 { wide: Address, out: Lines, width: u32, inner: u32 });
 arguments!(pub(super) ProductOfMany as "product_of_many" in 256 { of: Product });
+arguments!(pub(super) ProductOfTile as "product_of_tile" in 256 { of: Product });
 arguments!(pub(super) ProductOfFew as "product_of_few" in 128 { of: Product });
 arguments!(pub(super) TurnAndStore as "turn_and_store" in 128 { of: Attention });
 arguments!(pub(super) Attend as "attend" in 128 { of: Attention });

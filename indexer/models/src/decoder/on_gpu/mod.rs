@@ -9,9 +9,12 @@ mod weights;
 
 use std::sync::Arc;
 
+use rayon::iter::{IndexedParallelIterator, ParallelIterator};
+use rayon::slice::ParallelSlice;
+
 use self::arguments::{
     Attend, Attention, GateRows, GpuPiece, GpuPlane, Likeliest, Lines, LookUp, NormalizeRows,
-    Product, ProductOfFew, ProductOfMany, RoundRows, TurnAndStore,
+    Product, ProductOfFew, ProductOfMany, ProductOfTile, RoundRows, TurnAndStore,
 };
 use self::weights::{GpuMatrix, OnGpu};
 use super::cache::{Cache, SegmentId};
@@ -23,8 +26,11 @@ use crate::kernels::{LANES, TILE};
 
 /// Tokens of a step: enough to keep every multiprocessor of a large card busy.
 const STEP_TOKENS: usize = 4096;
-/// Rows from which the product of large tiles wins.
+/// Rows from which the product of large tiles wins, and up to which that of a tile a block does.
 const MANY: usize = 192;
+const VERY_FEW: usize = 64;
+/// Groups of a row that one block rounds where rows are divided among blocks.
+const GROUPS_AT_ONCE: usize = 4;
 /// Rows of logits that are in memory at a time while likeliest tokens are looked for.
 const LOGIT_ROWS: usize = 128;
 /// Queries that one block of attention takes at most, and its shared memory in numbers.
@@ -40,6 +46,8 @@ pub(super) struct GpuNetwork {
     /// Cosines and sines of all positions that there may be.
     turns: Buffer,
     scratch: Scratch,
+    /// Logits of the rows that are classified, kept for their room.
+    logits: Vec<f32>,
     started: Option<Started>,
 }
 
@@ -93,6 +101,7 @@ impl GpuNetwork {
             cache: Cache::new(&shape),
             weights: OnGpu::of(&gpu, weights)?,
             scratch: Scratch::default(),
+            logits: Vec::new(),
             started: None,
             shape,
             gpu,
@@ -148,7 +157,9 @@ impl GpuNetwork {
         let tiles = count.div_ceil(TILE);
         // SAFETY: rows and weights have as many groups; `out` has `count` rows of `stride` numbers.
         unsafe {
-            if count >= MANY {
+            if count <= VERY_FEW {
+                launch(&*self.gpu, [blocks, tiles, 1], 0, &ProductOfTile { of })
+            } else if count >= MANY {
                 let grid = [blocks.div_ceil(8), tiles.div_ceil(8), 1];
                 launch(&*self.gpu, grid, 0, &ProductOfMany { of })
             } else {
@@ -294,7 +305,8 @@ impl GpuNetwork {
                     out: bytes,
                     width: attended_width as u32,
                 };
-                launch(&*gpu, [count, 1, 1], 0, &round)?;
+                let blocks = (bytes.groups as usize).div_ceil(GROUPS_AT_ONCE);
+                launch(&*gpu, [count, blocks, 1], 0, &round)?;
             }
             let layer = &self.weights.layers[at];
             let onto_states = (states, hidden, hidden);
@@ -319,7 +331,8 @@ impl GpuNetwork {
                     width: width as u32,
                     inner: self.shape.inner as u32,
                 };
-                launch(&*gpu, [count, 1, 1], 0, &gate)?;
+                let blocks = (bytes.groups as usize).div_ceil(GROUPS_AT_ONCE);
+                launch(&*gpu, [count, blocks, 1], 0, &gate)?;
             }
             let layer = &self.weights.layers[at];
             self.product(bytes, count, &layer.narrow, onto_states, Into::Adding)?;
@@ -460,7 +473,8 @@ impl GpuNetwork {
     fn scores(&mut self, started: &Started) -> Result<Vec<Scores>, GpuError> {
         let mut next = vec![0_u32; started.next];
         let outputs = self.output().outputs;
-        let mut logits = vec![0.0_f32; started.classified * outputs];
+        let mut logits = std::mem::take(&mut self.logits);
+        logits.resize(started.classified * outputs, 0.0);
         let gpu = Arc::clone(&self.gpu);
         // Also where nothing is asked for: a step that failed must not go unnoticed.
         self.scratch
@@ -471,16 +485,24 @@ impl GpuNetwork {
             let from = self.scratch.classified.room::<f32>(&gpu, logits.len())?;
             from.read(&mut logits)?;
         }
-        let mut next = next.into_iter();
-        let mut rows = logits.chunks_exact(outputs);
-        let scores = started.wanted.iter().map(|wanted| match wanted {
-            Wanted::Nothing => Scores::Nothing,
-            Wanted::Next => next.next().map_or(Scores::Nothing, Scores::Next),
-            Wanted::LogProbabilities(_) => rows.next().map_or(Scores::Nothing, |row| {
-                wanted.of(&row[..self.shape.vocabulary])
-            }),
+        let classifying = |wanted: &&Wanted| matches!(wanted, Wanted::LogProbabilities(_));
+        let asked: Vec<&Wanted> = started.wanted.iter().filter(classifying).collect();
+        // A row is a hundred thousand exponentials: too long for one thread while the GPU waits.
+        let rows = logits.par_chunks_exact(outputs).zip(asked);
+        let classified = rows.map(|(row, wanted)| wanted.of(&row[..self.shape.vocabulary]));
+        let mut classified = classified.collect::<Vec<_>>().into_iter();
+        let mut next = next.into_iter().map(Scores::Next);
+        let scores = started.wanted.iter().map(|wanted| {
+            let score = match wanted {
+                Wanted::Nothing => None,
+                Wanted::Next => next.next(),
+                Wanted::LogProbabilities(_) => classified.next(),
+            };
+            score.unwrap_or(Scores::Nothing)
         });
-        Ok(scores.collect())
+        let scores = scores.collect();
+        self.logits = logits;
+        Ok(scores)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::minilm::shape::{HEADS, HIDDEN, INNER, NORM_EPSILON};
 /// Rows and outputs of a block of `linear`, queries of one of `attend_sequences`.
 const ROWS: usize = 128;
 const PANEL: usize = 64;
-const QUERIES: usize = 8;
+const QUERIES: usize = 16;
 const LANES: usize = 16;
 
 /// The encoders of all GPUs; a caller takes one that is free.
