@@ -7,11 +7,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use limn_formats::member::shown;
 use limn_formats::{Held, Room};
 use limn_lake::assemble::merge_files;
 use limn_lake::evolution::{Shapes, arrange};
-use limn_lake::{Contexts, Group, content};
+use limn_lake::{Contexts, Group, TableName, content};
 use limn_profile::{FileSummary, Redact, TableSummary};
 use limn_segment::{FileRecord, TableRecord};
 use limn_store::Store;
@@ -30,7 +29,7 @@ use crate::narrate::awaiting::Awaiting;
 use crate::parts::{GroupRead, Parts};
 use crate::pending::Pending;
 use crate::plan::{GroupPlan, forgetful_group, members};
-use crate::published::{Published, REGISTERED, is_forgotten, is_searchable, members_of};
+use crate::published::{Published, REGISTERED, group_of, is_forgotten, is_searchable, members_of};
 use crate::read::{Part, ReadDone};
 use crate::report::Failure;
 use crate::resample::{kept_sample, sampled_summaries};
@@ -354,10 +353,23 @@ impl Assembler {
         read: &GroupRead,
         old: Option<&TableRecord>,
     ) -> Option<TableDraft> {
+        let failures = read.failures(group);
+        let draft = |row: Option<TableRecord>| TableDraft {
+            group: plan.id,
+            row: row.map(WireRow),
+            summary: None,
+            replaces: None,
+            before: None,
+            known: old.is_some_and(is_searchable),
+            failures: failures.clone(),
+            held: Held::default(),
+        };
+        if old.is_some_and(|old| group_of(old) == Some(plan.id) && read.is_torn(group, old)) {
+            return Some(draft(None));
+        }
         let ids = members(group, self.settings);
         let mut files = read.file_records(group, &ids);
         let contexts = read.context_records(group, &ids, &self.published);
-        let failures = read.failures(group);
         let paths: Vec<&str> = group
             .files
             .iter()
@@ -368,30 +380,9 @@ impl Assembler {
         let mut summary = known.and_then(|known| merge_files(&known, &paths));
         let is_passed_over = read.is_passed_over(group);
         if summary.is_none() && !is_passed_over {
-            // The files have other names than those that could be read last.
-            let name = group.name.as_str();
-            let is_of_others = plan.names_of_others.iter().any(|it| it == name);
-            let last = self.published.table(name).filter(|_| !is_of_others);
-            let last = last_good_files(last.as_deref(), self.redact);
-            let parts: Vec<(&str, &FileSummary)> = last
-                .iter()
-                .map(|(record, summary)| (record.path.as_str(), summary))
-                .collect();
-            summary = merge_files(&parts, &paths);
-            if summary.is_some() {
-                // Its log is that of the last good version, too.
-                let is_log = |path: &str| last.iter().any(|(file, _)| file.path == path);
-                files.retain(|file| !is_log(&file.path));
-            }
-            files.extend(last.iter().map(|(record, summary)| {
-                let mut file = FileRecord {
-                    path: record.path.clone(),
-                    rows: record.rows,
-                    ..FileRecord::default()
-                };
-                keep(&mut file, summary);
-                file
-            }));
+            let (last, of_last) = self.last_good(plan, &group.name, &paths);
+            summary = last;
+            files.extend(of_last);
         }
         let mut now = None;
         if let (Some(old), Some(whole), true) = (old, &summary, failures.is_empty())
@@ -410,15 +401,7 @@ impl Assembler {
             (row.rows, row.rows_exact) = (Some(now.rows), now.rows_exact);
             row.notes = first_notes(&now.notes);
         }
-        if let Some((first, count)) = read.missing(group).filter(|_| row.rows.is_some()) {
-            let (first, files) = (shown(first), group.files.len());
-            let others = match count {
-                1 => String::new(),
-                count => format!(" and {} more", count - 1),
-            };
-            let note = format!(
-                "{count} of {files} files left out that could not be read: {first}{others}"
-            );
+        if let Some(note) = read.missing(group).filter(|_| row.rows.is_some()) {
             row.notes.insert(0, note);
         }
         row.removed = is_passed_over;
@@ -428,16 +411,6 @@ impl Assembler {
         if !is_passed_over && !read.is_current(group) {
             row.error = failures.first().map(|failure| failure.error.clone());
         }
-        let draft = |row: Option<TableRecord>| TableDraft {
-            group: plan.id,
-            row: row.map(WireRow),
-            summary: None,
-            replaces: None,
-            before: None,
-            known: old.is_some_and(is_searchable),
-            failures: failures.clone(),
-            held: Held::default(),
-        };
         let is_current = old.is_some_and(|old| members_of(old).eq(members_of(&row)));
         let awaits = self.narrates && old.is_some_and(|old| old.awaits_narration);
         if is_current && !awaits {
@@ -463,6 +436,36 @@ impl Assembler {
             before: old.map(|old| Before::of(old, is_current)),
             ..draft(Some(row))
         })
+    }
+
+    /// The last good version of a table whose files have other names now, and its files.
+    fn last_good(
+        &self,
+        plan: &GroupPlan,
+        name: &TableName,
+        paths: &[&str],
+    ) -> (Option<TableSummary>, Vec<FileRecord>) {
+        let name = name.as_str();
+        let is_of_others = plan.names_of_others.iter().any(|it| it == name);
+        let last = self.published.table(name).filter(|_| !is_of_others);
+        let last = last_good_files(last.as_deref(), self.redact);
+        let parts: Vec<(&str, &FileSummary)> = last
+            .iter()
+            .map(|(record, summary)| (record.path.as_str(), summary))
+            .collect();
+        let record = |(record, summary): &(&FileRecord, FileSummary)| {
+            let mut file = FileRecord {
+                path: record.path.clone(),
+                rows: record.rows,
+                ..FileRecord::default()
+            };
+            keep(&mut file, summary);
+            file
+        };
+        (
+            merge_files(&parts, paths),
+            last.iter().map(record).collect(),
+        )
     }
 }
 

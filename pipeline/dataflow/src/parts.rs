@@ -10,7 +10,7 @@ use limn_formats::member::{is_remark, shown};
 use limn_lake::contexts::{About, ContextPart, SharedText};
 use limn_lake::{ContextSource, ContextText, Group, TableFile, TableName};
 use limn_profile::{FileSummary, LoggedColumns, Redact};
-use limn_segment::{ContextRecord, FileRecord};
+use limn_segment::{ContextRecord, FileRecord, TableRecord};
 
 use crate::changes::MemberId;
 use crate::published::{Published, REGISTERED};
@@ -136,18 +136,38 @@ impl GroupRead {
             && summaries.all(|(_, summary)| summary.logged_table().is_some())
     }
 
-    /// Of a table that could be read in part, the first of the files that no version could be read of, and how many there are.
-    pub fn missing<'a>(&self, group: &'a Group) -> Option<(&'a str, usize)> {
+    /// Whether a table with a log has a new version of which a file that came with it cannot be read.
+    /// Such a version is there as a whole or not at all: its files take the places of others.
+    pub fn is_torn(&self, group: &Group, published: &TableRecord) -> bool {
+        let is_known = |path: &str| published.files_now().any(|file| file.path == path);
+        let has_log = group.files.iter().any(|file| file.format.is_log());
+        has_log && published.rows.is_some() && self.unread(group).any(|path| !is_known(path))
+    }
+
+    /// Of a table that could be read in part, which of its files no version could be read of, in words.
+    pub fn missing(&self, group: &Group) -> Option<String> {
+        let missing: Vec<&str> = self.unread(group).collect();
+        let (first, others) = missing.split_first()?;
+        if missing.len() == data_files(group).count() {
+            return None;
+        }
+        let (first, count, files) = (shown(first), missing.len(), group.files.len());
+        let others = match others.len() {
+            0 => String::new(),
+            count => format!(" and {count} more"),
+        };
+        Some(format!(
+            "{count} of {files} files left out that could not be read: {first}{others}"
+        ))
+    }
+
+    /// The files of a table of which no version could be read.
+    fn unread<'a>(&self, group: &'a Group) -> impl Iterator<Item = &'a str> {
         let paths = data_files(group).map(|file| file.object.path.as_str());
-        let is_missing = |path: &&str| {
+        paths.filter(|path| {
             let part = self.files.get(*path);
             part.is_some_and(|part| part.unread.is_some() && part.summary.is_none())
-        };
-        let missing: Vec<&str> = paths.filter(is_missing).collect();
-        let first = missing
-            .first()
-            .filter(|_| missing.len() < data_files(group).count())?;
-        Some((first, missing.len()))
+        })
     }
 
     /// Whether any of a table's files could be read in its present version.

@@ -10,59 +10,6 @@ use limn_lake::Filters;
 use limn_models::HashedWords;
 use limn_pipeline::{Report, Scope};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn members_are_tables_and_an_unchanged_archive_is_not_opened() {
-    let lab = Lab::new();
-    let (people, cities) = (
-        ("people.csv", "id,name\n1,a\n2,b\n"),
-        ("geo/cities.csv", "city\nx\n"),
-    );
-    lab.put("d/x.tar", &tar(&[people, cities])).await;
-    lab.put("t.csv", "a\n1\n").await;
-    let report = lab.run().await;
-    assert_eq!(
-        (report.tables.added, report.objects.listed),
-        (3, 2),
-        "{report:?}"
-    );
-    let of_people = ("d/x.tar//people", seen(2));
-    let (of_cities, t) = (("d/x.tar//geo/cities", seen(1)), ("t", seen(1)));
-    lab.expect([of_people.clone(), of_cities.clone(), t.clone()])
-        .await;
-    let before = lab.lake.counts();
-    lab.run_is_idle().await;
-    assert_eq!(lab.lake.counts().since(&before).get, 0);
-    // A member more.
-    let more = ("more.csv", "z\n1\n2\n3\n");
-    lab.put("d/x.tar", &tar(&[people, more])).await;
-    lab.run().await;
-    lab.expect([of_people.clone(), ("d/x.tar//more", seen(3)), t.clone()])
-        .await;
-    lab.run_is_idle().await;
-    // Damaged: what there was stays.
-    lab.corrupt("d/x.tar").await;
-    let report = lab.run().await;
-    assert_eq!(report.failures.len(), 1, "{report:?}");
-    lab.expect([of_people, ("d/x.tar//more", seen(3)), t.clone()])
-        .await;
-    lab.remove("d/x.tar").await;
-    lab.run().await;
-    lab.expect([t]).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn parts_in_an_archive_are_one_table() {
-    let lab = Lab::new();
-    let parts = [
-        ("part-00000.csv", "a\n1\n"),
-        ("part-00001.csv", "a\n2\n3\n"),
-    ];
-    lab.put("x.tar", &tar(&parts)).await;
-    lab.run().await;
-    lab.expect([("x.tar", seen(3))]).await;
-    lab.run_is_idle().await;
-}
-
 const PEOPLE: (&str, &str) = ("people.csv", "id,name\n1,a\n2,b\n");
 const CITIES: (&str, &str) = ("geo/cities.csv", "city\nx\n");
 

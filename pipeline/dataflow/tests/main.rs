@@ -25,4 +25,5 @@ mod session;
 mod shapefiles;
 mod shared_contexts;
 mod sketches;
+mod sources;
 mod unreadable;

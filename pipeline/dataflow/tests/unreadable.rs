@@ -15,24 +15,6 @@ const BROKEN: fn(u64) -> Seen = |rows| Seen {
     ..seen(rows)
 };
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_table_keeps_its_last_good_version_until_a_better_one_comes() {
-    let lab = Lab::new();
-    lab.put("t.csv", "a,b\n1,x\n2,y\n").await;
-    lab.run().await;
-    lab.corrupt("t.csv").await;
-    let report = lab.run().await;
-    assert_eq!((report.tables.failed, report.failures.len()), (1, 1));
-    lab.expect([("t", BROKEN(2))]).await;
-    // The corrupt bytes are not read again, and still reported.
-    lab.run_is_idle().await;
-    assert_eq!(lab.run().await.tables.failed, 1);
-    lab.put("t.csv", "a,b\n1,x\n2,y\n3,z\n").await;
-    let report = lab.run().await;
-    assert_eq!((report.tables.changed, report.tables.failed), (1, 0));
-    lab.expect([("t", seen(3))]).await;
-}
-
 async fn only_row(lab: &Lab) -> TableRecord {
     let snapshot = lab.index.require_newest().await.unwrap();
     let rows = lab.index.tables(&snapshot, None).await.unwrap();
@@ -87,29 +69,6 @@ async fn a_file_that_the_store_refuses_is_tried_again() {
     lab.refuse("t.csv", false);
     assert_eq!(lab.run().await.tables.added, 1);
     lab.expect([("t", seen(1))]).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn one_refused_part_takes_no_rows_away() {
-    let lab = Lab::new();
-    for part in 0..4 {
-        let text = format!("id,name\n{part},part {part}\n");
-        lab.put(&format!("t/part-0000{part}.csv"), &text).await;
-    }
-    lab.run().await;
-    lab.expect([("t", seen(4))]).await;
-    lab.put("t/part-00002.csv", "id,name\n5,five\n6,six\n")
-        .await;
-    lab.refuse("t/part-00002.csv", true);
-    for _ in 0..2 {
-        let report = lab.run().await;
-        assert_eq!((report.tables.failed, report.failures.len()), (1, 1));
-        lab.expect([("t", seen(4))]).await;
-    }
-    lab.refuse("t/part-00002.csv", false);
-    lab.run().await;
-    lab.expect([("t", seen(5))]).await;
-    lab.run_is_idle().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

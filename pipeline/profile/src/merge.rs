@@ -50,19 +50,17 @@ impl TableSummary {
                 ..merge_column(column, files, total_rows, logged.get(column.name).copied())
             })
             .collect();
-        let samples = files
-            .iter()
-            .zip(&union.places)
-            .map(|(file, places)| RowSample {
-                limit: file.summary.sample.limit,
-                rows: file
-                    .summary
-                    .sample
-                    .rows
-                    .iter()
-                    .map(|row| place_row(row, file, places, union.columns.len()))
-                    .collect(),
-            });
+        // Of a log no rows are asked for.
+        let with_rows = files.iter().zip(&union.places);
+        let with_rows = with_rows.filter(|(file, _)| file.summary.logged_table().is_none());
+        let samples = with_rows.map(|(file, places)| {
+            let RowSample { limit, rows } = &file.summary.sample;
+            let placed = |row| place_row(row, file, places, union.columns.len());
+            RowSample {
+                limit: *limit,
+                rows: rows.iter().map(placed).collect(),
+            }
+        });
         let notes = files.iter().flat_map(|file| {
             file.summary.notes.iter().map(move |note| {
                 if files.len() == 1 {

@@ -73,5 +73,6 @@ pub use catalogue::{Catalogue, Lake, Line, Tables};
 pub use engine::Engine;
 pub use error::AskError;
 pub use limits::Limits;
+pub use rows::files_of;
 pub use stale::Stale;
 pub use why::why_of;

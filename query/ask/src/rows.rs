@@ -43,8 +43,8 @@ pub(crate) fn rows_of(
 /// The files of a table that could be read when it was indexed, with what is known of them, by path.
 ///
 /// # Errors
-/// As [`rows_of`].
-pub(crate) fn files_of(record: &TableRecord) -> Result<Vec<(TableFile, FileSummary)>, AskError> {
+/// None of its files could be read, or limn cannot read any more what it knows of one.
+pub fn files_of(record: &TableRecord) -> Result<Vec<(TableFile, FileSummary)>, AskError> {
     let unreadable = |cause: String| AskError::Unreadable {
         table: record.name.clone(),
         cause,

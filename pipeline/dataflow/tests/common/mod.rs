@@ -3,7 +3,7 @@
 pub mod fake_narrator;
 pub mod narrated;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -29,6 +29,7 @@ pub struct Refusing {
     inner: InMemory,
     refused: Mutex<HashSet<String>>,
     unwritable: Mutex<HashSet<String>>,
+    took: Mutex<BTreeSet<String>>,
 }
 
 impl Refusing {
@@ -72,6 +73,9 @@ impl ObjectStore for Refusing {
                 path: at.to_string(),
                 source: "injected".into(),
             });
+        }
+        if !options.head {
+            self.took.lock().unwrap().insert(at.to_string());
         }
         self.inner.get_opts(at, options).await
     }
@@ -240,6 +244,11 @@ impl Lab {
         } else {
             paths.remove(path);
         }
+    }
+
+    /// The objects of the lake of which bytes were read since this was asked last.
+    pub fn took(&self) -> BTreeSet<String> {
+        std::mem::take(&mut *self.client.took.lock().unwrap())
     }
 
     pub async fn try_run(&self, embedder: Arc<dyn Embedder>) -> Result<Report, PipelineError> {

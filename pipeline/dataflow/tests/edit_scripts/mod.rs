@@ -12,7 +12,7 @@
 mod cells;
 use crate::common;
 use crate::rounds::rounds;
-mod compare;
+pub mod compare;
 mod edits;
 mod lake;
 mod shrink;
