@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use futures::stream::{self, StreamExt};
 use limn_formats::member::{all_members, is_remark, unopened};
-use limn_formats::{FileError, Listed, ObjectRecord, ReadOptions};
+use limn_formats::{Listed, ObjectRecord, ReadOptions};
 use limn_lake::filter::{IgnoreFiles, Selection};
 use limn_lake::layout::is_container;
 use limn_lake::open_container;
@@ -44,14 +44,6 @@ impl Chosen<'_> {
     fn wants(&self, container: &str, known: &[ObjectRecord]) -> bool {
         let mut members = known.iter().filter(|member| !is_remark(&member.path));
         self.selection.includes(container) || members.any(|it| self.has(&it.path, it.size))
-    }
-}
-
-fn failure(error: &FileError) -> Failure {
-    Failure {
-        table: String::new(),
-        object: error.object.clone(),
-        error: error.to_string(),
     }
 }
 
@@ -104,7 +96,7 @@ impl Listing {
                 }
                 // The next run tries again.
                 Err(error) if error.is_retryable() => {
-                    self.failures.push(failure(&error));
+                    self.failures.push(Failure::from(&error));
                     self.unlisted.push(container.path);
                     continue;
                 }

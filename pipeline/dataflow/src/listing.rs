@@ -124,7 +124,8 @@ impl Listing {
                 let names_tables =
                     |it: &ObjectInfo| shares_name(&it.path, &folder) || is_declared_file(&it.path);
                 if !beside.iter().any(names_tables) {
-                    self.beside.extend(beside.into_iter().map(record));
+                    self.beside
+                        .extend(beside.into_iter().map(ObjectRecord::from));
                     break;
                 }
                 folder = parent(&folder).to_owned();
@@ -148,7 +149,7 @@ impl Listing {
             let reaches =
                 |path: &str| described_below(path).is_some_and(|it| is_within(folder, it));
             let reaching = there.into_iter().filter(|it| reaches(&it.path));
-            self.beside.extend(reaching.map(record));
+            self.beside.extend(reaching.map(ObjectRecord::from));
         }
         self.beside
             .retain(|object| !closed.iter().any(|folder| is_within(&object.path, folder)));
@@ -173,7 +174,7 @@ impl Listing {
         for folder in folders {
             let there = lake.list_folder(folder).await?;
             let reaching = there.into_iter().filter(|it| reaches(&it.path));
-            self.beside.extend(reaching.map(record));
+            self.beside.extend(reaching.map(ObjectRecord::from));
         }
         self.beside.sort_unstable();
         self.beside.dedup_by(|a, b| a.path == b.path);
@@ -208,7 +209,7 @@ impl Listing {
                     Progress::add(&progress.objects_listed, 1);
                     self.indexes.extend(index_of_snapshot(&object.path));
                     if is_chosen(&object) {
-                        self.objects.push(record(object));
+                        self.objects.push(object.into());
                     } else if selection.is_too_new(&object.path, object.size, object.modified_ms) {
                         // It may be the next version of what the index has: that one stays until this has settled.
                         self.unlisted.push(object.path);
@@ -308,16 +309,6 @@ impl Listing {
 fn is_its_folder_file(selection: &Selection, path: &str) -> bool {
     (is_ignore_file(path) || is_declared_file(path) || is_of_log(path))
         && selection.has_path(&format!("{}/", parent(path)))
-}
-
-fn record(object: ObjectInfo) -> ObjectRecord {
-    ObjectRecord {
-        path: object.path,
-        etag: object.etag,
-        version: object.version,
-        size: object.size,
-        modified_ms: object.modified_ms,
-    }
 }
 
 /// Whether a folder of the lake is one of an index's own; asked of the store where its name is.

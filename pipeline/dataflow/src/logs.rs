@@ -60,18 +60,10 @@ impl Listing {
                 Ok(Opened::HeldBack) => self.hold_back(folder),
                 Ok(Opened::Uncommitted(error)) => {
                     self.objects.retain(|it| !is_data_of(&it.path, &folder));
-                    self.failures.push(Failure {
-                        table: String::new(),
-                        object: error.object.clone(),
-                        error: error.to_string(),
-                    });
+                    self.failures.push(Failure::from(&error));
                 }
                 Err(error) => {
-                    self.failures.push(Failure {
-                        table: String::new(),
-                        object: error.object.clone(),
-                        error: error.to_string(),
-                    });
+                    self.failures.push(Failure::from(&error));
                     self.hold_back(folder);
                 }
             }

@@ -136,15 +136,15 @@ impl GroupRead {
             && summaries.all(|(_, summary)| summary.logged_table().is_some())
     }
 
-    /// Whether a table with a log has a new version of which a file that came with it cannot be read.
-    /// Such a version is there as a whole or not at all: its files take the places of others.
+    /// Whether a table with a log has a new version of which a file that came with it cannot be
+    /// read. Such a version is there as a whole or not at all: its files take the places of others.
     pub fn is_torn(&self, group: &Group, published: &TableRecord) -> bool {
         let is_known = |path: &str| published.files_now().any(|file| file.path == path);
         let has_log = group.files.iter().any(|file| file.format.is_log());
         has_log && published.rows.is_some() && self.unread(group).any(|path| !is_known(path))
     }
 
-    /// Of a table that could be read in part, which of its files no version could be read of, in words.
+    /// Of a table that could be read in part, which files no version could be read of, in words.
     pub fn missing(&self, group: &Group) -> Option<String> {
         let missing: Vec<&str> = self.unread(group).collect();
         let (first, others) = missing.split_first()?;
@@ -273,7 +273,7 @@ fn file_record(file: &TableFile, id: MemberId, part: &FilePart) -> Option<FileRe
     }
     Some(FileRecord {
         etag: file.object.etag.clone(),
-        version: file.object.version.clone(),
+        version: file.object.version.as_ref().map(ToString::to_string),
         size: file.object.size,
         modified_ms: file.object.modified_ms,
         fingerprint: Fingerprint(id).to_string(),

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use limn_formats::member::{is_left_out, refusal, shown, split};
-use limn_formats::{Declaration, Fingerprint, Format, IS_DUCKDB, ObjectRecord};
+use limn_formats::{Declaration, Fingerprint, Format, IS_DUCKDB, ObjectRecord, ObjectVersion};
 use limn_lake::contexts::ContextPart;
 use limn_lake::layout::{GroupKey, content_fingerprint, describes_beside};
 use limn_lake::reach::parent;
@@ -599,7 +599,7 @@ fn object_of(file: &FileRecord) -> ObjectRecord {
     ObjectRecord {
         path: file.path.clone(),
         etag: file.etag.clone(),
-        version: file.version.clone(),
+        version: file.version.clone().map(ObjectVersion::from),
         size: file.size,
         modified_ms: file.modified_ms,
     }

@@ -1,5 +1,6 @@
 //! What a run did: the object that `limn index --json` prints (a contract, see `docs/cli.md`).
 
+use limn_formats::FileError;
 use serde::{Deserialize, Serialize};
 
 /// The outcome of one `limn index` run.
@@ -165,4 +166,15 @@ pub struct Failure {
     pub object: String,
     /// What is wrong and what to do, in one line.
     pub error: String,
+}
+
+/// Of an object that is not known to be of a table.
+impl From<&FileError> for Failure {
+    fn from(error: &FileError) -> Self {
+        Failure {
+            table: String::new(),
+            object: error.object.clone(),
+            error: error.to_string(),
+        }
+    }
 }

@@ -48,9 +48,9 @@ impl DataFile {
     /// About how many bytes of it are in memory while it is read within a scan budget.
     pub fn held(&self, scan_budget: u64) -> u64 {
         let most = scan_budget.saturating_mul(2);
-        if let Some(place) = MemberPlace::of(&self.object) {
+        if let Some(member) = self.object.member() {
             let size = self.object.size;
-            return match place {
+            return match &member.place {
                 // The container, and what is made of it.
                 MemberPlace::Table(_) | MemberPlace::Sheet(_) => {
                     size.saturating_mul(2).saturating_add(most)

@@ -21,7 +21,7 @@ pub struct FileError {
 }
 
 /// The classes of failure, each with a remedy of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum FileErrorKind {
     /// The object has no bytes, or no rows and no header.

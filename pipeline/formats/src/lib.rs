@@ -110,7 +110,7 @@ pub use format::{Container, Format};
 pub use json::artifact::{Artifact, is_named_openlineage};
 pub use json::holds::{Holds, SIDECAR_BYTES, holds};
 pub use member::Listed;
-pub use object::{Fingerprint, Hasher, ObjectRecord};
+pub use object::{Fingerprint, Hasher, ObjectRecord, ObjectVersion};
 use options::MAX_COLUMNS;
 pub use options::ReadOptions;
 pub use plain::text_holds_rows;

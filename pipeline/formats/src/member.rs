@@ -15,18 +15,12 @@
 
 mod listed;
 pub(crate) mod path;
-mod version;
+pub(crate) mod version;
 
 pub use self::listed::{Listed, all_members, refusal, unopened};
+pub(crate) use self::path::path_of;
 pub use self::path::{SEPARATOR, outside, split};
-pub(crate) use self::version::{MemberPlace, MemberVersion, Refusal};
-use crate::object::ObjectRecord;
-
-/// The size of a member's container.
-pub(crate) fn container_size(object: &ObjectRecord) -> Option<u64> {
-    split(&object.path)?;
-    Some(MemberVersion::parse(object.version.as_deref()?)?.size)
-}
+pub(crate) use self::version::{MemberPlace, Refusal};
 
 /// Stands for what filters leave out of a container.
 const LEFT_OUT: &str = "(left out)";
@@ -54,11 +48,6 @@ pub fn beside(path: &str, name: &str) -> String {
         Some((container, _)) => path_of(container, &name),
         None => name,
     }
-}
-
-/// A member's path.
-pub(crate) fn path_of(container: &str, name: &str) -> String {
-    format!("{container}{SEPARATOR}{name}")
 }
 
 /// A name as an archive has it, as a path below the archive: `/` between parts, none of them empty or `.`.

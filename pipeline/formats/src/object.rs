@@ -1,11 +1,15 @@
 //! Objects of a lake as they are listed, and what identifies them.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
 use limn_store::ObjectInfo;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use xxhash_rust::xxh3::Xxh3Default;
+
+use crate::member::path::{outside, path_of};
+use crate::member::version::{MemberPlace, MemberVersion};
 
 /// One object of a lake: where it is and which version of it was listed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -14,12 +18,55 @@ pub struct ObjectRecord {
     pub path: String,
     /// The store's entity tag, where it has one.
     pub etag: Option<String>,
-    /// The store's version id, where it keeps versions; of a file that is never changed, the URL at which it lies.
-    pub version: Option<String>,
+    /// Which version it is, where that is known.
+    pub version: Option<ObjectVersion>,
     /// Size in bytes.
     pub size: u64,
     /// Last modification, milliseconds since 1970.
     pub modified_ms: i64,
+}
+
+/// Which version of an object this is; as text in the catalog, in hashes and between processes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum ObjectVersion {
+    /// What the store, or the log of a table, calls it.
+    Named(String),
+    /// The URL at which it lies, and nothing else ever does.
+    Place(String),
+    /// A member of a container: where it is there, and in which version of it.
+    Member(Box<MemberVersion>),
+}
+
+impl ObjectVersion {
+    fn text(&self) -> Cow<'_, str> {
+        match self {
+            ObjectVersion::Named(text) | ObjectVersion::Place(text) => Cow::Borrowed(text),
+            ObjectVersion::Member(member) => Cow::Owned(member.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for ObjectVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())
+    }
+}
+
+impl From<String> for ObjectVersion {
+    fn from(text: String) -> Self {
+        match MemberVersion::parse(&text) {
+            Some(member) => ObjectVersion::Member(Box::new(member)),
+            None if text.contains("://") => ObjectVersion::Place(text),
+            None => ObjectVersion::Named(text),
+        }
+    }
+}
+
+impl From<ObjectVersion> for String {
+    fn from(version: ObjectVersion) -> Self {
+        version.text().into_owned()
+    }
 }
 
 impl ObjectRecord {
@@ -34,16 +81,61 @@ impl ObjectRecord {
     pub fn feed(&self, hasher: &mut Hasher) {
         hasher.text(&self.path);
         hasher.optional(self.etag.as_deref());
-        hasher.optional(self.version.as_deref());
+        hasher.optional(self.version.as_ref().map(ObjectVersion::text).as_deref());
         hasher.bytes(&self.size.to_le_bytes());
         hasher.bytes(&self.modified_ms.to_le_bytes());
     }
 }
 
 impl ObjectRecord {
-    /// Where the object lies, if nothing else ever lies there: its version is a URL.
+    /// Where the object lies, if nothing else ever lies there.
     pub fn place(&self) -> Option<&str> {
-        self.version.as_deref().filter(|it| it.contains("://"))
+        match self.version.as_ref()? {
+            ObjectVersion::Place(url) => Some(url),
+            _ => None,
+        }
+    }
+
+    /// Where it is in its container; none of an object that is no member of one.
+    pub(crate) fn member(&self) -> Option<&MemberVersion> {
+        match self.version.as_ref()? {
+            ObjectVersion::Member(member) => Some(member),
+            _ => None,
+        }
+    }
+
+    /// The container that it is a member of, in its version.
+    pub(crate) fn container(&self) -> Option<ObjectRecord> {
+        let member = self.member()?;
+        Some(ObjectRecord {
+            path: outside(&self.path).to_owned(),
+            etag: self.etag.clone(),
+            version: member.of.clone().map(ObjectVersion::Named),
+            size: member.size,
+            modified_ms: self.modified_ms,
+        })
+    }
+
+    /// A member of this container by its name, of so many bytes; the container has so many members.
+    pub(crate) fn with_member(
+        &self,
+        (name, size): (&str, u64),
+        members: u64,
+        place: MemberPlace,
+    ) -> ObjectRecord {
+        let member = MemberVersion {
+            members,
+            place,
+            size: self.size,
+            of: self.version.clone().map(String::from),
+        };
+        ObjectRecord {
+            path: path_of(&self.path, name),
+            etag: self.etag.clone(),
+            version: Some(ObjectVersion::Member(Box::new(member))),
+            size,
+            modified_ms: self.modified_ms,
+        }
     }
 
     /// An object of a store that has no versions.
@@ -63,7 +155,7 @@ impl From<ObjectInfo> for ObjectRecord {
         ObjectRecord {
             path: info.path,
             etag: info.etag,
-            version: info.version,
+            version: info.version.map(ObjectVersion::Named),
             size: info.size,
             modified_ms: info.modified_ms,
         }
@@ -183,7 +275,7 @@ mod tests {
             // Moving text from one field to the next must not go unnoticed.
             ObjectRecord {
                 etag: None,
-                version: Some("e".into()),
+                version: Some(ObjectVersion::Named("e".into())),
                 ..object()
             },
             ObjectRecord {

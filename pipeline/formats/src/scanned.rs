@@ -183,7 +183,7 @@ fn read(
 async fn is_as_indexed(store: &Store, object: &ObjectRecord) -> Result<(), Failure> {
     let now = store.head(member::outside(&object.path)).await?;
     let bare = |etag: &Option<String>| etag.as_deref().map(|it| it.trim_matches('"').to_owned());
-    let known = member::container_size(object).unwrap_or(object.size);
+    let known = object.member().map_or(object.size, |it| it.size);
     let is_same_version = match (bare(&now.etag), bare(&object.etag)) {
         (Some(now), Some(known)) => now == known,
         _ => now.modified_ms == object.modified_ms,

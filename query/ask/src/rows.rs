@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use limn_formats::{Declaration, Format, ObjectRecord, ReadOptions};
+use limn_formats::{Declaration, Format, ObjectRecord, ObjectVersion, ReadOptions};
 use limn_lake::scan::TableRows;
 use limn_lake::{TableFile, TableName};
 use limn_profile::{FileSummary, LoggedColumns};
@@ -100,7 +100,7 @@ fn table_file(
         object: ObjectRecord {
             path: file.path.clone(),
             etag: file.etag.clone(),
-            version: file.version.clone(),
+            version: file.version.clone().map(ObjectVersion::from),
             size: file.size,
             modified_ms: file.modified_ms,
         },

@@ -28,7 +28,7 @@ use self::answer::{BOOK_ARGUMENT, Request, Sheet, is_book};
 use self::cells::SEPARATOR_LINE;
 use self::plain::Plain;
 use self::prose::is_prose;
-use super::kept::{Key, Version};
+use super::kept::{Key, Part, Version};
 use super::sqlite::view::Refused;
 use super::{COPY_FILE, Members, most_unpacked, not_there, too_long};
 use crate::batches::{Sink, Stop};
@@ -131,8 +131,8 @@ fn open(ranged: &Ranged, rows_of: Option<u64>, options: &ReadOptions) -> Result<
     }
     // An answer for summaries does for the rows of a sheet that it has all of.
     let known = |version: &Version| {
-        let (version, most) = (version.clone(), most_text(options));
-        let book = options.containers.book(&Key { version, most })?;
+        let (version, part) = (version.clone(), Part::Sheets(most_text(options)));
+        let book = options.containers.book(&Key { version, part })?;
         let is_whole = |index| {
             let sheet = book.sheet(index).ok().map(|sheet| &sheet.text);
             matches!(sheet, Some(Ok(text)) if text.is_whole)
@@ -167,7 +167,8 @@ fn open(ranged: &Ranged, rows_of: Option<u64>, options: &ReadOptions) -> Result<
     };
     let book = Arc::new(Book::of(ask(&request, &bytes, options)?)?);
     if rows_of.is_none() {
-        let key = Key { version, most };
+        let part = Part::Sheets(most);
+        let key = Key { version, part };
         options.containers.keep_book(key, &book, &options.room);
     }
     Ok(Opened::Book(book))

@@ -1,7 +1,8 @@
 //! Spreadsheets and databases in archives: their tables are members, `data.zip//book.xlsx//2024`.
 //!
-//! To be listed, and for each of its tables, such a file is unpacked whole, within the limits for members; so their
-//! number is bounded, and what unpacking all of them comes to.
+//! Such a file is unpacked whole, within the limits for members: once if it can be kept
+//! ([`super::kept`]), else to be listed and for each of its tables. So their number is bounded, and
+//! what unpacking all of them then comes to.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,7 +13,7 @@ use super::{MemberNames, Members, list_parts, tar, unpack};
 use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
 use crate::format::Container;
-use crate::member::{self, MemberPlace, MemberVersion, SEPARATOR};
+use crate::member::{self, MemberPlace};
 use crate::object::ObjectRecord;
 use crate::ranged::Ranged;
 use crate::{Failure, ReadOptions};
@@ -147,21 +148,13 @@ fn open(
 
 /// A table of such a file, once that is a store's object of its own; `name` is the table's in the archive.
 pub(super) fn file(file: &DataFile, name: &str, part: MemberPlace) -> DataFile {
-    let version = MemberVersion {
-        members: 1,
-        place: part,
-        size: file.object.size,
-        of: None,
+    let (container, table) = member::split(name).unwrap_or_default();
+    let container = ObjectRecord {
+        modified_ms: file.object.modified_ms,
+        ..ObjectRecord::unversioned(container, file.object.size)
     };
-    debug_assert!(name.contains(SEPARATOR), "a table in a file");
     DataFile {
-        object: ObjectRecord {
-            path: name.to_owned(),
-            etag: None,
-            version: Some(version.to_string()),
-            size: file.object.size,
-            modified_ms: file.object.modified_ms,
-        },
+        object: container.with_member((table, file.object.size), 1, part),
         format: file.format,
         sample_path: file.sample_path.clone(),
         is_beside: false,

@@ -16,11 +16,14 @@ use crate::room::{Held, Room};
 /// What does the work of the process apart: a request to an answer.
 type Work = fn(&[u8]) -> Option<Vec<u8>>;
 
-/// Databases that are fetched side by side, at most.
+/// Bytes that anything that is kept counts as, at least.
+const LEAST: u64 = 1 << 10;
+/// Files that are fetched or unpacked side by side, at most.
 const FETCHED_AT_ONCE: usize = 16;
 
-/// Spreadsheet files as their process answered, and the bytes of databases, so that each is opened
-/// or fetched once however many sheets or tables it has. Clones share it. The default keeps nothing.
+/// Spreadsheet files as their process answered, the bytes of databases, and what archives unpack
+/// to, so that each is opened, fetched or unpacked once however many sheets, tables or members it
+/// has. Clones share it. The default keeps nothing.
 #[derive(Clone, Debug, Default)]
 pub struct OpenContainers(Arc<Inner>);
 
@@ -30,7 +33,7 @@ struct Inner {
     here: Option<Work>,
     kept: Mutex<VecDeque<Kept>>,
     hasher: RandomState,
-    /// Who fetches a database holds the turn of its name.
+    /// Who fetches or unpacks a file holds the turn of its name.
     turns: [Mutex<()>; FETCHED_AT_ONCE],
 }
 
@@ -43,23 +46,37 @@ struct Kept {
 #[derive(Clone)]
 enum Content {
     Book(Arc<Book>),
-    Database(Bytes),
+    /// None of what is too long to be kept.
+    Bytes(Option<Bytes>),
 }
 
 impl Content {
     fn size(&self) -> u64 {
         match self {
             Content::Book(book) => book.size,
-            Content::Database(bytes) => bytes.len() as u64,
+            Content::Bytes(bytes) => bytes.as_ref().map_or(0, |it| it.len() as u64).max(LEAST),
         }
     }
 }
 
-/// A version of a file, and how much of each part was read.
+/// A version of a file, and what is kept of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) version: Version,
-    pub(super) most: u64,
+    pub(super) part: Part,
+}
+
+/// What is kept of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// A book's sheets, of each so many bytes of text.
+    Sheets(u64),
+    /// All of it, as it is.
+    Whole,
+    /// All of it, unpacked.
+    Unpacked,
+    /// The member of a zip archive whose header is at this byte, unpacked.
+    Member(u64),
 }
 
 /// What names a file's bytes.
@@ -112,7 +129,7 @@ impl OpenContainers {
     pub(super) fn book(&self, key: &Key) -> Option<Arc<Book>> {
         match self.get(key)? {
             Content::Book(book) => Some(book),
-            Content::Database(_) => None,
+            Content::Bytes(_) => None,
         }
     }
 
@@ -120,28 +137,30 @@ impl OpenContainers {
         self.keep(key, Content::Book(Arc::clone(book)), room);
     }
 
-    /// All bytes of a database: those that are kept, or fetched once for all who ask at the same time. To be called from
-    /// a thread outside the runtime.
+    /// The bytes of a part of a file: those that are kept, or made once for all who ask at the same
+    /// time. None if they are more than is kept, which is remembered, and of a file whose store
+    /// names no version. To be called from a thread outside the runtime.
     ///
     /// # Errors
-    /// The store's.
-    pub(super) fn database(&self, ranged: &Ranged, room: &Room) -> Result<Bytes, Failure> {
-        let size = ranged.size();
-        let fits = size <= self.0.most;
-        let Some(version) = Version::of(ranged).filter(|_| fits) else {
-            return ranged.get(0..size);
+    /// Those of `make`.
+    pub(super) fn bytes(
+        &self,
+        (ranged, part): (&Ranged, Part),
+        room: &Room,
+        make: impl FnOnce(u64) -> Result<Option<Bytes>, Failure>,
+    ) -> Result<Option<Bytes>, Failure> {
+        let most = self.0.most;
+        let Some(version) = Version::of(ranged).filter(|_| most > 0) else {
+            return Ok(None);
         };
         let turn = self.0.hasher.hash_one(&version) % FETCHED_AT_ONCE as u64;
         let _turn = locked(&self.0.turns[turn as usize]);
-        let key = Key {
-            version,
-            most: size,
-        };
-        if let Some(Content::Database(bytes)) = self.get(&key) {
+        let key = Key { version, part };
+        if let Some(Content::Bytes(bytes)) = self.get(&key) {
             return Ok(bytes);
         }
-        let bytes = ranged.get(0..size)?;
-        self.keep(key, Content::Database(bytes.clone()), room);
+        let bytes = make(most)?.filter(|it| it.len() as u64 <= most);
+        self.keep(key, Content::Bytes(bytes.clone()), room);
         Ok(bytes)
     }
 

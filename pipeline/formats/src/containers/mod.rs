@@ -32,12 +32,13 @@ use super::{Failure, ReadOptions, parse};
 use crate::data_file::DataFile;
 use crate::error::{FileError, FileErrorKind};
 use crate::format::{Container, Format};
-use crate::member::{self, Listed, MemberPlace, MemberVersion, Refusal, SEPARATOR};
+use crate::member::{self, Listed, MemberPlace, Refusal, SEPARATOR};
 use crate::object::ObjectRecord;
 use crate::parts;
 
 pub use self::duckdb::IS_DUCKDB;
 pub use self::kept::OpenContainers;
+use self::kept::Part;
 
 /// An archive with more members is refused.
 const MOST_MEMBERS: u64 = 100_000;
@@ -159,12 +160,11 @@ pub(super) fn enter_whole(
 
 /// The archive that a file is a member of, its place there, and the file in an archive that holds its table.
 fn placed(file: &DataFile) -> Result<Option<(ObjectRecord, MemberPlace, DataFile)>, Failure> {
-    let Some((container, name)) = member::split(&file.object.path) else {
+    let Some((_, name)) = member::split(&file.object.path) else {
         return Ok(None);
     };
-    let version = version_of(file)?;
-    let container = container_of(file, container, &version);
-    Ok(match version.place {
+    let (container, place) = part(file)?;
+    Ok(match place {
         MemberPlace::Table(_) | MemberPlace::Sheet(_) => None,
         MemberPlace::Within(outer, part) => {
             Some((container, *outer, inner::file(file, name, *part)))
@@ -193,17 +193,27 @@ fn unpack(
             packed,
             crc,
         } => {
-            let at = zip::content(ranged, header)?;
-            let range = at..at.saturating_add(packed);
-            zip::enter(ranged, method, range, crc, file, options)
+            let enter = |file| {
+                let at = zip::content(ranged, header)?;
+                let range = at..at.saturating_add(packed);
+                zip::enter(ranged, method, range, crc, file, options)
+            };
+            if !matches!(file.format, Format::Sqlite | Format::Sheet) {
+                return enter(file);
+            }
+            // Once for all its tables.
+            let unpack = |most| match file.object.size <= most {
+                true => enter(file.clone()).map(|(stretches, _)| all_bytes(&stretches)),
+                false => Ok(None),
+            };
+            let member = (ranged, Part::Member(header));
+            match options.containers.bytes(member, &options.room, unpack)? {
+                Some(bytes) => Ok((vec![Stretch::Bytes(bytes)], file)),
+                None => enter(file),
+            }
         }
         _ => Err(not_there()),
     }
-}
-
-fn version_of(file: &DataFile) -> Result<MemberVersion<'_>, Failure> {
-    let version = file.object.version.as_deref();
-    version.and_then(MemberVersion::parse).ok_or_else(not_there)
 }
 
 pub(super) fn not_there() -> Failure {
@@ -211,21 +221,20 @@ pub(super) fn not_there() -> Failure {
     Failure::new(FileErrorKind::Missing, cause)
 }
 
-fn container_of(file: &DataFile, path: &str, version: &MemberVersion<'_>) -> ObjectRecord {
-    ObjectRecord {
-        path: path.to_owned(),
-        etag: file.object.etag.clone(),
-        version: version.of.map(str::to_owned),
-        size: version.size,
-        modified_ms: file.object.modified_ms,
-    }
+/// The container of a member, and where the member is in it.
+fn part(file: &DataFile) -> Result<(ObjectRecord, MemberPlace), Failure> {
+    let object = &file.object;
+    let placed = object.container().zip(object.member());
+    let (container, member) = placed.ok_or_else(not_there)?;
+    Ok((container, member.place.clone()))
 }
 
-/// The container of a part that is a table and no file, and which part it is.
-fn part(file: &DataFile) -> Result<(ObjectRecord, MemberPlace), Failure> {
-    let version = version_of(file)?;
-    let path = member::outside(&file.object.path);
-    Ok((container_of(file, path, &version), version.place))
+/// The bytes that are all of what stretches make, if they are at hand.
+fn all_bytes(stretches: &[Stretch]) -> Option<Bytes> {
+    match stretches {
+        [Stretch::Bytes(bytes)] => Some(bytes.clone()),
+        _ => None,
+    }
 }
 
 /// Bytes that are all of a member.
@@ -437,10 +446,9 @@ impl Members {
         });
         self.found.extend(refused);
         let total = self.found.len() as u64;
-        let members = self.found.into_iter().map(|(name, (size, place))| {
-            let version = MemberVersion::within(container, total, place);
-            version.named(container, &name, size)
-        });
+        let members = self.found.into_iter();
+        let members =
+            members.map(|(name, (size, place))| container.with_member((&name, size), total, place));
         Listed {
             total,
             members: members.collect(),

@@ -35,6 +35,7 @@ use rusqlite::{Connection, Error, ErrorCode};
 
 use self::keys::Declared;
 use super::ddl::{self, Commented};
+use super::kept::Part;
 use super::{COPY_FILE, MOST_MEMBERS, Members, damaged, duckdb, most_unpacked, too_many};
 use crate::data_file::DataFile;
 use crate::documented::Documented;
@@ -143,7 +144,14 @@ fn database(ranged: &Ranged, options: &ReadOptions) -> Result<Bytes, Failure> {
         let remedy = "lay its tables there as files, or raise the scan budget (up to 64 MiB)";
         return Err(Failure::new(FileErrorKind::Unsupported, cause).with_remedy(remedy));
     }
-    options.containers.database(ranged, &options.room)
+    let all = |most| match size <= most {
+        true => ranged.get(0..size).map(Some),
+        false => Ok(None),
+    };
+    let kept = options
+        .containers
+        .bytes((ranged, Part::Whole), &options.room, all)?;
+    kept.map_or_else(|| ranged.get(0..size), Ok)
 }
 
 struct Entry {

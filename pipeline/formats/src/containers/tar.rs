@@ -1,9 +1,10 @@
 //! Tar archives (POSIX.1-2001 with GNU's long names), plain or compressed: a walk from header to header.
 //!
-//! In a plain archive a member is a range of bytes, and the walk skips what it does not want. A compressed one can
-//! only be unpacked from its beginning, once to list it and once for each member: so only its first
-//! [`MOST_BUDGETS`] scan budgets are looked at, and members whose unpacking comes to more than [`MOST_WORK`]
-//! budgets together are refused. Headers are understood by the crate `tar`; lengths are bounded here.
+//! In a plain archive a member is a range of bytes, and the walk skips what it does not want. A
+//! compressed one can only be unpacked from its beginning, once to list it and, where it is too
+//! long to be kept, once for each member: so only its first [`MOST_BUDGETS`] scan budgets are
+//! looked at, and members whose unpacking comes to more than [`MOST_WORK`] budgets together are
+//! refused. Headers are understood by the crate `tar`; lengths are bounded here.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, BufRead, Read};
@@ -14,6 +15,7 @@ use limn_store::Stretch;
 use limn_store::one_line;
 use tar::{EntryType, Header, PaxExtensions};
 
+use super::kept::Part;
 use super::{
     MOST_MEMBERS, Members, at_hand, damaged, is_trap, most_unpacked, too_long, too_many, trap,
 };
@@ -195,6 +197,13 @@ pub(super) fn unpack(
     if !is_sampled && size > most {
         return Err(too_long(size, most));
     }
+    if let Some(whole) = whole(ranged, options)? {
+        let end = at.checked_add(size);
+        let end = end.filter(|end| *end <= whole.len() as u64);
+        let end = end.ok_or_else(|| damaged("tar data ends early"))?;
+        let member = whole.slice(at as usize..end as usize);
+        return Ok((vec![Stretch::Bytes(member)], file));
+    }
     let mut archive = Archive::open(ranged)?;
     archive.skip(at)?;
     if size == 0 {
@@ -215,6 +224,17 @@ pub(super) fn unpack(
     }
     stretches.push(Stretch::Absent(size - here));
     Ok((stretches, file))
+}
+
+/// All of a compressed archive, unpacked once for all its members; none if that is more than is kept.
+fn whole(ranged: &Ranged, options: &ReadOptions) -> Result<Option<Bytes>, Failure> {
+    let unpack = |most: u64| {
+        let mut bytes = Vec::new();
+        Archive::open(ranged)?.fill(most.saturating_add(1), &mut bytes)?;
+        Ok(Some(bytes.into()))
+    };
+    let archive = (ranged, Part::Unpacked);
+    options.containers.bytes(archive, &options.room, unpack)
 }
 
 /// What is wanted of a text that lies in a compressed archive.

@@ -10,6 +10,7 @@ mod book;
 mod children;
 mod named;
 mod ods;
+mod once;
 mod other_programs;
 mod sqlite;
 

@@ -57,7 +57,11 @@ pub fn holds(text: &[u8]) -> Holds {
 /// Whether one object wraps rows.
 fn wraps_rows(text: &[u8]) -> bool {
     let (path, start) = match wrapped::whole(text, true) {
-        Wraps::List(List { path, start, form }) if form == Form::Objects => (path, start),
+        Wraps::List(List {
+            path,
+            start,
+            form: Form::Objects,
+        }) => (path, start),
         Wraps::List(_) | Wraps::Keyed(_) => return true,
         Wraps::Nothing | Wraps::Objects => return false,
     };

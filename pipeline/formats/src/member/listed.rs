@@ -3,21 +3,17 @@
 use std::collections::HashSet;
 
 use super::version::{MemberPlace, MemberVersion, Refusal};
-use super::{LEFT_OUT, SEPARATOR, is_remark, outside, shown, split};
+use super::{LEFT_OUT, SEPARATOR, is_remark, shown, split};
 use crate::error::{FileError, FileErrorKind};
 use crate::format::Container;
 use crate::object::ObjectRecord;
 use crate::parts::{self, stem_of_table};
 
-/// The version of a member of the container as it is listed now; `None` if it is of another container or version.
-fn current<'a>(container: &ObjectRecord, member: &'a ObjectRecord) -> Option<MemberVersion<'a>> {
-    let version = MemberVersion::parse(member.version.as_deref()?)?;
-    let is_current = version.size == container.size
-        && version.of == container.version.as_deref()
-        && member.etag == container.etag
-        && member.modified_ms == container.modified_ms
-        && outside(&member.path) == container.path;
-    is_current.then_some(version)
+/// What a member of the container as it is listed now says; `None` if it is of another container or
+/// version.
+fn current<'a>(container: &ObjectRecord, member: &'a ObjectRecord) -> Option<&'a MemberVersion> {
+    let is_current = member.container().as_ref() == Some(container);
+    member.member().filter(|_| is_current)
 }
 
 /// All members of a container as it is listed now, of those that an index knows of it, so that it need not be
@@ -47,8 +43,8 @@ pub fn all_members(
         if *total.get_or_insert(version.members) != version.members {
             return None;
         }
-        match version.place {
-            MemberPlace::LeftOut(count, by) if by == filters => left_out += count,
+        match &version.place {
+            MemberPlace::LeftOut(count, by) if *by == filters => left_out += count,
             MemberPlace::LeftOut(..) => return None,
             _ => members.push(member.clone()),
         }
@@ -87,9 +83,9 @@ impl Listed {
         let left_out = self.total.saturating_sub(self.members.len() as u64);
         if left_out > 0 {
             let place = MemberPlace::LeftOut(left_out, filters);
-            let version = MemberVersion::within(container, self.total, place);
             let name = format!("{LEFT_OUT}{SEPARATOR}");
-            self.members.push(version.named(container, &name, 0));
+            let member = container.with_member((&name, 0), self.total, place);
+            self.members.push(member);
         }
         left_out
     }
@@ -97,7 +93,7 @@ impl Listed {
     /// The containers that could not be opened: what the index has of them is to stay as it is.
     pub fn unopened(&self) -> impl Iterator<Item = &str> {
         self.members.iter().filter_map(|member| {
-            let version = MemberVersion::parse(member.version.as_deref()?)?;
+            let version = member.member()?;
             let MemberPlace::Refused(refusal) = &version.place else {
                 return None;
             };
@@ -112,25 +108,17 @@ impl Listed {
 /// What a container that could not be opened is listed as: reading it gives the error.
 pub fn unopened(container: &ObjectRecord, error: FileError) -> Listed {
     let place = MemberPlace::Refused(Box::new(Refusal::of(error)));
-    let version = MemberVersion::within(container, 0, place);
     Listed {
         total: 0,
-        members: vec![version.named(container, "", 0)],
+        members: vec![container.with_member(("", 0), 0, place)],
     }
 }
 
 /// Why an object cannot be read, where that was found when its container was listed.
 pub fn refusal(object: &ObjectRecord) -> Option<FileError> {
     let path = shown(&object.path);
-    match MemberPlace::of(object)? {
-        MemberPlace::Refused(refusal) => {
-            let Refusal {
-                kind,
-                cause,
-                remedy,
-            } = *refusal;
-            Some(FileError::new(path, kind, cause).with_remedy(remedy))
-        }
+    match &object.member()?.place {
+        MemberPlace::Refused(refusal) => Some(refusal.error(path)),
         MemberPlace::LeftOut(..) => {
             let cause = "filters leave these members out";
             Some(FileError::new(path, FileErrorKind::NoTable, cause))
@@ -150,13 +138,13 @@ mod tests {
         let container = ObjectRecord {
             path: "a.zip".into(),
             etag: Some("e".into()),
-            version: Some("7;of=8".into()),
+            version: Some("7;of=8".to_owned().into()),
             size: 9,
             modified_ms: 1,
         };
         let member = |name: &str| ObjectRecord {
             path: path_of("a.zip", name),
-            version: Some("members=2;at=tar:512;size=9;of=7;of=8".into()),
+            version: Some("members=2;at=tar:512;size=9;of=7;of=8".to_owned().into()),
             size: 3,
             ..container.clone()
         };
@@ -208,7 +196,7 @@ mod tests {
         assert_eq!(listed.unopened().collect::<Vec<_>>(), ["a/b.zip"]);
         assert_eq!(refusal(&listed.members[0]), Some(error));
         let old = ObjectRecord {
-            version: Some("members=1;at=tar:512;size=8".into()),
+            version: Some("members=1;at=tar:512;size=8".to_owned().into()),
             ..ObjectRecord::unversioned("a/b.zip//t.csv", 3)
         };
         let known = [old, listed.members[0].clone()];

@@ -12,3 +12,8 @@ pub fn split(path: &str) -> Option<(&str, &str)> {
 pub fn outside(path: &str) -> &str {
     split(path).map_or(path, |(container, _)| container)
 }
+
+/// A member's path.
+pub(crate) fn path_of(container: &str, name: &str) -> String {
+    format!("{container}{SEPARATOR}{name}")
+}

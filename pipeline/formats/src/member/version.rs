@@ -2,13 +2,11 @@
 
 use std::fmt;
 
-use super::{path_of, split};
 use crate::error::{FileError, FileErrorKind};
-use crate::object::ObjectRecord;
 
 /// Why a member cannot be read, as it was found when its container was listed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Refusal {
     pub(crate) kind: FileErrorKind,
     pub(crate) cause: String,
     pub(crate) remedy: String,
@@ -21,6 +19,11 @@ impl Refusal {
             cause: error.cause,
             remedy: error.remedy,
         }
+    }
+
+    /// The error that reading a member of this path gives.
+    pub(crate) fn error(&self, path: &str) -> FileError {
+        FileError::new(path, self.kind, &*self.cause).with_remedy(&*self.remedy)
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -42,8 +45,8 @@ impl fmt::Display for Refusal {
 }
 
 /// Where a member's bytes are in its container.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum MemberPlace {
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MemberPlace {
     /// In a zip archive.
     Zip {
         /// How it is packed, as of the format's table (0: not at all).
@@ -72,12 +75,6 @@ pub(crate) enum MemberPlace {
 }
 
 impl MemberPlace {
-    /// Where the bytes of an object are, if it is a member of a container.
-    pub(crate) fn of(object: &ObjectRecord) -> Option<MemberPlace> {
-        split(&object.path)?;
-        Some(MemberVersion::parse(object.version.as_deref()?)?.place)
-    }
-
     /// Whether the bytes stand in the container as they are.
     pub(crate) fn is_plain(&self) -> bool {
         matches!(
@@ -136,8 +133,8 @@ impl fmt::Display for MemberPlace {
 }
 
 /// What a member's version says: `members=3;at=tar:512;size=10240;of=…`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MemberVersion<'a> {
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MemberVersion {
     /// How many members the container has, with those that cannot be read and those that filters leave out; none
     /// if it could not be opened.
     pub(crate) members: u64,
@@ -145,11 +142,11 @@ pub(crate) struct MemberVersion<'a> {
     /// The container's size.
     pub(crate) size: u64,
     /// The container's version, where its store has versions.
-    pub(crate) of: Option<&'a str>,
+    pub(crate) of: Option<String>,
 }
 
-impl<'a> MemberVersion<'a> {
-    pub(crate) fn parse(text: &'a str) -> Option<Self> {
+impl MemberVersion {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let (members, rest) = text.strip_prefix("members=")?.split_once(";at=")?;
         let (place, rest) = rest.split_once(";size=")?;
         let (size, of) = match rest.split_once(";of=") {
@@ -160,37 +157,16 @@ impl<'a> MemberVersion<'a> {
             members: members.parse().ok()?,
             place: MemberPlace::parse(place)?,
             size: size.parse().ok()?,
-            of,
+            of: of.map(str::to_owned),
         })
-    }
-
-    /// That of a member of a container.
-    pub(crate) fn within(container: &'a ObjectRecord, members: u64, place: MemberPlace) -> Self {
-        MemberVersion {
-            members,
-            place,
-            size: container.size,
-            of: container.version.as_deref(),
-        }
-    }
-
-    /// The member of this name.
-    pub(crate) fn named(&self, container: &ObjectRecord, name: &str, size: u64) -> ObjectRecord {
-        ObjectRecord {
-            path: path_of(&container.path, name),
-            etag: container.etag.clone(),
-            version: Some(self.to_string()),
-            size,
-            modified_ms: container.modified_ms,
-        }
     }
 }
 
-impl fmt::Display for MemberVersion<'_> {
+impl fmt::Display for MemberVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "members={}", self.members)?;
         write!(f, ";at={};size={}", self.place, self.size)?;
-        match self.of {
+        match &self.of {
             Some(of) => write!(f, ";of={of}"),
             None => Ok(()),
         }
@@ -226,7 +202,7 @@ mod tests {
                 })),
                 _ => MemberPlace::Sheet(at),
             };
-            let version = MemberVersion { members, place, size, of: of.as_deref() };
+            let version = MemberVersion { members, place, size, of };
             let text = version.to_string();
             prop_assert_eq!(MemberVersion::parse(&text), Some(version));
         }

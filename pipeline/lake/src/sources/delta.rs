@@ -25,7 +25,7 @@ use delta_kernel::table_features::ColumnMappingMode;
 use delta_kernel::{KernelError, KernelResult};
 use delta_kernel_default_engine::DefaultEngine;
 use delta_kernel_default_engine::executor::tokio::TokioMultiThreadExecutor;
-use limn_formats::{FileError, FileErrorKind, Format, ObjectRecord};
+use limn_formats::{FileError, FileErrorKind, Format, ObjectRecord, ObjectVersion};
 use limn_profile::{Constant, Deletes, Logged, LoggedColumn, LoggedTable};
 use limn_store::{Store, one_line, path_below};
 use object_store::path::Path;
@@ -62,7 +62,7 @@ impl Source for Delta {
         };
         Ok(ObjectRecord {
             path: log,
-            version: Some(format!("version {version}")),
+            version: Some(ObjectVersion::Named(format!("version {version}"))),
             ..newest.clone()
         })
     }

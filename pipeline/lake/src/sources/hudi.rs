@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt, TryStreamExt};
-use limn_formats::{FileError, FileErrorKind, Format, Hasher, ObjectRecord};
+use limn_formats::{FileError, FileErrorKind, Format, Hasher, ObjectRecord, ObjectVersion};
 use limn_profile::text::counted;
 use limn_profile::{Constant, Logged, LoggedTable};
 use limn_store::{Store, one_line, path_below};
@@ -101,7 +101,7 @@ impl Source for Hudi {
         Ok(ObjectRecord {
             path: log,
             etag: Some(all.finish().to_string()),
-            version: Some(format!("instant {instant}")),
+            version: Some(ObjectVersion::Named(format!("instant {instant}"))),
             size: 0,
             modified_ms,
         })

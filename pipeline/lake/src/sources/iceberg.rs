@@ -9,7 +9,7 @@ use std::io::Read;
 
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt, TryStreamExt};
-use limn_formats::{FileError, FileErrorKind, Format, ObjectRecord, all_rows};
+use limn_formats::{FileError, FileErrorKind, Format, ObjectRecord, ObjectVersion, all_rows};
 use limn_profile::{Constant, Logged, LoggedTable};
 use limn_store::{Store, one_line, path_below, plain_location};
 
@@ -41,7 +41,7 @@ impl Source for Iceberg {
         let newest = newest(folder, listed)?;
         Ok(ObjectRecord {
             path: join(folder, METADATA),
-            version: Some(split_path(&newest.path).1.to_owned()),
+            version: Some(ObjectVersion::Named(split_path(&newest.path).1.to_owned())),
             ..newest.clone()
         })
     }
@@ -177,7 +177,7 @@ fn as_stated(path: String, file: &Entry) -> ObjectRecord {
         false => location,
     };
     ObjectRecord {
-        version: Some(location),
+        version: Some(ObjectVersion::Place(location)),
         ..ObjectRecord::unversioned(&path, file.size)
     }
 }

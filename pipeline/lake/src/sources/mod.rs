@@ -15,7 +15,7 @@ use std::ops::Bound;
 
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
-use limn_formats::{FileError, FileErrorKind, ObjectRecord, member};
+use limn_formats::{FileError, FileErrorKind, ObjectRecord, ObjectVersion, member};
 use limn_profile::text::counted;
 use limn_store::{Store, one_line};
 
@@ -165,8 +165,9 @@ impl<'a> Listed<'a> {
         }
         if is_any_left_out {
             // Once filters leave out other files, the log is to be read again.
-            let version = log.object.version.unwrap_or_default();
-            log.object.version = Some(format!("{version}, in part"));
+            let version = log.object.version.map(String::from).unwrap_or_default();
+            let version = ObjectVersion::Named(format!("{version}, in part"));
+            log.object.version = Some(version);
         }
         files.insert(0, log);
         Ok(Opened::Table(LogTable {

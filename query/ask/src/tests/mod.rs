@@ -67,13 +67,7 @@ impl Made {
             self.store.put(path, content).await.unwrap();
             let object = self.store.head(path).await.unwrap();
             let file = TableFile {
-                object: ObjectRecord {
-                    path: (*path).to_owned(),
-                    etag: object.etag,
-                    version: object.version,
-                    size: object.size,
-                    modified_ms: object.modified_ms,
-                },
+                object: ObjectRecord::from(object),
                 format: Format::of_path(path).unwrap(),
                 table_name: TableName::parse(name).unwrap(),
                 is_beside: false,
@@ -110,7 +104,7 @@ fn record(name: &str, read: &[(TableFile, FileSummary)]) -> TableRecord {
     let files = read.iter().map(|(file, summary)| FileRecord {
         path: file.object.path.clone(),
         etag: file.object.etag.clone(),
-        version: file.object.version.clone(),
+        version: file.object.version.clone().map(String::from),
         size: file.object.size,
         modified_ms: file.object.modified_ms,
         rows: Some(summary.rows),

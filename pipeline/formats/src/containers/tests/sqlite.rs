@@ -16,7 +16,7 @@ async fn read(store: &Store, member: &ObjectRecord) -> Result<FileSummary, FileE
         Err(error) if error.cause.contains("in a process of its own") => error,
         read => return read,
     };
-    let Some(MemberPlace::Table(id)) = MemberPlace::of(member) else {
+    let Some(&MemberPlace::Table(id)) = member.member().map(|it| &it.place) else {
         return Err(refused);
     };
     let path = member::outside(&member.path);

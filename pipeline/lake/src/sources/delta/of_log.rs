@@ -29,7 +29,7 @@ impl OfLog {
             last_modified: DateTime::from_timestamp_millis(object.modified_ms).unwrap_or_default(),
             size: object.size,
             e_tag: object.etag.clone(),
-            version: object.version.clone(),
+            version: object.version.as_ref().map(ToString::to_string),
         };
         let mut objects: Vec<ObjectMeta> = objects.iter().map(meta).collect();
         objects.sort_by(|a, b| a.location.cmp(&b.location));

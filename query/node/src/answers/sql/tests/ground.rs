@@ -100,13 +100,7 @@ async fn table(lake: &Store, name: &str, text: &str) -> TableRecord {
     lake.put(&path, text.to_owned().into()).await.unwrap();
     let object = lake.head(&path).await.unwrap();
     let file = TableFile {
-        object: ObjectRecord {
-            path: path.clone(),
-            etag: object.etag,
-            version: object.version,
-            size: object.size,
-            modified_ms: object.modified_ms,
-        },
+        object: ObjectRecord::from(object),
         format: Format::Csv,
         table_name: TableName::parse(name).unwrap(),
         is_beside: false,
@@ -140,7 +134,7 @@ fn record(lake: &str, name: &str, file: &TableFile, summary: &FileSummary) -> Ta
         files: vec![FileRecord {
             path: object.path.clone(),
             etag: object.etag.clone(),
-            version: object.version.clone(),
+            version: object.version.clone().map(String::from),
             size: object.size,
             modified_ms: object.modified_ms,
             rows: Some(summary.rows),
