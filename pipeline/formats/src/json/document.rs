@@ -106,13 +106,14 @@ fn is_list_of_values(text: &[u8]) -> bool {
     }
 }
 
-/// Whether a text is one object, which wraps no rows and is no feature of GeoJSON.
+/// Whether a text is one object without a list of objects, which is no feature of GeoJSON.
 pub(super) fn is_one_object(text: &[u8]) -> bool {
     let wraps = || wrapped::whole(text, true) != Shape::Objects;
     text.trim_ascii_start().starts_with(b"{")
         && holds(text) == Holds::One
         && !wraps()
         && !feature::is_one(text)
+        && Members::of(text).is_none_or(|members| !members.have_rows())
 }
 
 /// What a member's value is, as far as that matters.
@@ -198,14 +199,18 @@ impl<'a> Members<'a> {
         }
         let is_package = has("name", Value::Text) && has("version", Value::Text);
         let is_package = is_package && any(&OF_PACKAGES, Value::Object);
-        let has_rows = self.values.values().any(|it| *it == Value::ListOfObjects);
-        if is_package || has("compilerOptions", Value::Object) || names_schema && !has_rows {
+        let is_settings = has("compilerOptions", Value::Object);
+        if is_package || is_settings || names_schema && !self.have_rows() {
             return Some(Document::Settings);
         }
         if self.is_error() {
             return Some(Document::Error);
         }
         self.is_empty_page().then_some(Document::EmptyPage)
+    }
+
+    fn have_rows(&self) -> bool {
+        self.values.values().any(|it| *it == Value::ListOfObjects)
     }
 
     fn is_error(&self) -> bool {
