@@ -22,6 +22,7 @@ mod filters;
 mod gc;
 mod injection;
 mod invariance;
+mod joins;
 mod judge;
 mod keys;
 mod kill;

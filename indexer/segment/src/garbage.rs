@@ -24,9 +24,10 @@ use crate::index_store::{FOLDERS, IndexStore};
 use crate::snapshot::{Snapshot, SnapshotInfo, nonce};
 
 /// Folders whose objects are garbage unless a snapshot names them.
-const COLLECTED: [&str; 6] = [
+const COLLECTED: [&str; 7] = [
     "segments",
     "catalog",
+    "joins",
     "deletes",
     crate::kept_vectors::FOLDER,
     crate::probe::FOLDER,
@@ -212,5 +213,7 @@ fn names(snapshot: Snapshot) -> impl Iterator<Item = String> {
         let deletes = entry.deletes.map(|deletes| deletes.path);
         deletes.into_iter().chain([entry.path])
     });
-    catalog.chain(segments)
+    let joins = snapshot.joins.into_values().flatten();
+    let joins = joins.map(|file| file.path);
+    catalog.chain(segments).chain(joins)
 }

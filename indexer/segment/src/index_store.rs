@@ -28,7 +28,14 @@ pub(crate) const READS_IN_FLIGHT: usize = 8;
 const LOOKED_BACK: usize = 32;
 /// What an index consists of; anything else under its root is someone else's.
 /// The folders of an index, each with its `/`.
-pub const FOLDERS: [&str; 5] = ["snapshots/", "segments/", "catalog/", "deletes/", "cache/"];
+pub const FOLDERS: [&str; 6] = [
+    "snapshots/",
+    "segments/",
+    "catalog/",
+    "joins/",
+    "deletes/",
+    "cache/",
+];
 
 /// An index: a root in an object store.
 #[derive(Clone, Debug)]

@@ -7,6 +7,7 @@
 //! <index>/snapshots/<u64::MAX - number>.json   what is live; created once, newest lists first
 //! <index>/segments/<shard>/<hash>.seg          blocks: texts, tantivy index, vectors
 //! <index>/catalog/<shard>/<hash>.parquet       tables: columns, files, contexts
+//! <index>/joins/<shard>/<hash>.parquet         which tables join, are copies, unions or subsets
 //! <index>/deletes/<hash>.roar                  blocks of a segment that are no longer live
 //! <index>/cache/narrations/<narrator>/<hash>.parquet   what a language model said of columns
 //! ```
@@ -102,6 +103,7 @@ mod graph;
 mod held;
 mod history;
 mod index_store;
+mod joins;
 mod kept_vectors;
 mod kernel;
 mod layout;
@@ -147,6 +149,7 @@ pub use garbage::{Garbage, GarbageObject, Retention};
 pub use held::{HeldRows, HeldValue};
 pub use history::{HistoryEnd, TableEvent, TableHistory};
 pub use index_store::{FOLDERS, IndexStore};
+pub use joins::{JOINS_FORMAT, JoinRecord};
 pub use kept_vectors::KeptVector;
 pub use layout::SEGMENT_FORMAT;
 pub use narrations::{
@@ -158,7 +161,8 @@ pub use reader::{BlockMeta, SegmentReader};
 pub use shelf_rows::{ColumnFacts, ShelfRows, TableFacts, TextFacts};
 pub use sketches::Sketches;
 pub use snapshot::{
-    CatalogEntry, DeletesEntry, SNAPSHOT_FORMAT, SegmentEntry, Snapshot, SnapshotInfo, nonce,
+    CatalogEntry, DeletesEntry, JoinsEntry, SNAPSHOT_FORMAT, SegmentEntry, Snapshot, SnapshotInfo,
+    nonce,
 };
 pub use spill::{Numbers, Spilled, spilled};
 pub use table::{

@@ -5,6 +5,8 @@
 //! the newest. The file is one JSON object whose last member is the xxh3-64 of every byte before
 //! its sixteen hexadecimal digits. Specification: `docs/index-format.md`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::SegmentError;
@@ -43,6 +45,9 @@ pub struct Snapshot {
     pub segments: Vec<SegmentEntry>,
     /// Live catalog files in log order: of two rows of one table the later file's holds.
     pub catalog: Vec<CatalogEntry>,
+    /// The files of the join graph of each lake, at most one a shard. Of a lake that is not there it was never made.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub joins: BTreeMap<String, Vec<JoinsEntry>>,
     /// Counts for people: tables, blocks, bytes. Opaque here.
     #[serde(default)]
     pub statistics: serde_json::Value,
@@ -98,6 +103,19 @@ pub struct CatalogEntry {
     pub segment: Option<String>,
 }
 
+/// The edges of a lake's tables of one shard: those whose left table is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JoinsEntry {
+    /// The shard.
+    pub shard: Shard,
+    /// Path under the index root.
+    pub path: String,
+    /// Number of edges.
+    pub edges: u64,
+    /// Length of the object.
+    pub bytes: u64,
+}
+
 /// A snapshot's file as a listing shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotInfo {
@@ -128,6 +146,7 @@ impl Snapshot {
             settings: serde_json::Value::Null,
             segments: Vec::new(),
             catalog: Vec::new(),
+            joins: BTreeMap::new(),
             statistics: serde_json::Value::Null,
             passed_over: 0,
         }
@@ -140,6 +159,7 @@ impl Snapshot {
             number: 0,
             segments: Vec::new(),
             catalog: Vec::new(),
+            joins: BTreeMap::new(),
             ..self.clone()
         }
     }
@@ -164,7 +184,16 @@ impl Snapshot {
     pub fn bytes(&self) -> u64 {
         let segments = self.segments.iter().map(|s| s.bytes);
         let catalog = self.catalog.iter().map(|c| c.bytes);
-        segments.chain(catalog).fold(0, u64::saturating_add)
+        let joins = self.join_files().map(|it| it.bytes);
+        segments
+            .chain(catalog)
+            .chain(joins)
+            .fold(0, u64::saturating_add)
+    }
+
+    /// The files of all lakes' join graphs.
+    pub fn join_files(&self) -> impl Iterator<Item = &JoinsEntry> {
+        self.joins.values().flatten()
     }
 
     /// Number of blocks that are live.
@@ -207,7 +236,12 @@ impl Snapshot {
         let catalog = self.catalog.iter().map(|it| (&it.path, "catalog/"));
         let pairs = self.catalog.iter().filter_map(|it| it.segment.as_ref());
         let pairs = pairs.map(|path| (path, "segments/"));
-        let mut named = segments.chain(deletes).chain(catalog).chain(pairs);
+        let joins = self.join_files().map(|it| (&it.path, "joins/"));
+        let mut named = segments
+            .chain(deletes)
+            .chain(catalog)
+            .chain(pairs)
+            .chain(joins);
         let stray = named.find(|(path, folder)| {
             let mut parts = path.split('/');
             !path.starts_with(folder) || parts.any(|part| matches!(part, "" | "." | ".."))

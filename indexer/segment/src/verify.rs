@@ -91,6 +91,12 @@ impl IndexStore {
             }
             done(entry.bytes);
         }
+        for entry in snapshot.join_files() {
+            if let Err(error) = self.joins_of(entry).await {
+                verified.take_in(self.store.object_url(&entry.path), error)?;
+            }
+            done(entry.bytes);
+        }
         if is_whole {
             let live = self.tables(snapshot, None).await?;
             tables.extend(live.into_iter().map(|table| (table.key(), table)));

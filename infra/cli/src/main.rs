@@ -106,6 +106,7 @@ async fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Eval(args) => commands::eval::run(args).await,
         Command::Tables(args) => commands::tables::run(args).await,
         Command::Show(args) => commands::show::run(args).await,
+        Command::Joins(args) => commands::joins::run(args).await,
         Command::Sql(args) => commands::sql::run(args).await,
         Command::Diff(args) => commands::diff::run(args).await,
         Command::Snapshots(args) => commands::snapshots::run(args).await,

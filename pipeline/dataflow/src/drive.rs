@@ -6,6 +6,8 @@
 //! as further epochs, in batches. That is a round. The dataflow lives on after it: a session feeds the
 //! next listing into the same one.
 
+mod joins;
+
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -13,6 +15,7 @@ use std::sync::mpsc::{self, TryRecvError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use joins::ToCompare;
 use timely::execute::execute_from;
 use timely::worker::Worker;
 use timely::{CommunicationConfig, WorkerConfig};
@@ -21,6 +24,7 @@ use tokio::sync::oneshot;
 use crate::changes::{Epoch, GroupId, MemberUpdate};
 use crate::cluster::{Allocators, Cluster};
 use crate::error::{Fatal, PipelineError};
+use crate::graph::{EdgeUpdate, Graph};
 use crate::job::{Inputs, Job, Stages, build};
 use crate::plan::EpochPlan;
 use crate::progress::Progress;
@@ -44,6 +48,20 @@ pub struct Driven {
     pub is_spent: bool,
 }
 
+/// What the driver is to do next.
+enum ToDo {
+    /// A round.
+    Epochs(ToDrive),
+    /// An epoch of the join graph.
+    Tables(ToCompare),
+}
+
+/// What the dataflow of the first worker gives back.
+struct Outputs {
+    published: mpsc::Receiver<PublishedEpoch>,
+    joins: mpsc::Receiver<EdgeUpdate>,
+}
+
 /// Epochs to drive, and who receives what came of them.
 struct ToDrive {
     epochs: VecDeque<EpochPlan>,
@@ -53,15 +71,17 @@ struct ToDrive {
 
 /// What the driver is given: rounds, as long as there are any to come.
 struct Lead {
-    rounds: mpsc::Receiver<ToDrive>,
+    rounds: mpsc::Receiver<ToDo>,
     epochs_in_flight: u64,
 }
 
 /// The dataflow of a process that leads, alive until it is [ended](Self::end) or dropped.
 pub struct Dataflow {
     job: Arc<Job>,
-    rounds: mpsc::Sender<ToDrive>,
+    rounds: mpsc::Sender<ToDo>,
     is_spent: bool,
+    /// What came of the tables that it was fed.
+    graph: Graph,
     ended: oneshot::Receiver<Result<(), PipelineError>>,
 }
 
@@ -93,6 +113,7 @@ impl Dataflow {
         };
         let ended = start_workers(&job, cluster, Some(lead))?;
         Ok(Self {
+            graph: Graph::of(&job.lake),
             job,
             rounds: send,
             is_spent: false,
@@ -130,7 +151,7 @@ impl Dataflow {
             progress: Arc::clone(progress),
             done,
         };
-        let driven = match self.rounds.send(round) {
+        let driven = match self.rounds.send(ToDo::Epochs(round)) {
             Ok(()) => driven.await.ok(),
             Err(_) => None,
         };
@@ -242,8 +263,9 @@ fn work(
 
 /// One worker's part of [`work`]; the first of all workers drives.
 fn run_worker(worker: &mut Worker, job: &Arc<Job>, lead: &Mutex<Option<Lead>>) {
-    let (send, receive) = mpsc::channel();
-    let inputs = build(worker, job, send);
+    let (send, published) = mpsc::channel();
+    let (send_edges, joins) = mpsc::channel();
+    let inputs = build(worker, job, send, send_edges);
     let lead = (worker.index() == 0).then(|| {
         let mut lead = lead.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         lead.take()
@@ -258,7 +280,7 @@ fn run_worker(worker: &mut Worker, job: &Arc<Job>, lead: &Mutex<Option<Lead>>) {
                 next: 0,
                 unsettled: Some(Vec::new()),
             };
-            driver.drive(worker, &lead.rounds, &receive);
+            driver.drive(worker, &lead.rounds, &Outputs { published, joins });
         }
     }
     // The dataflow is complete when its inputs are gone and all workers have done their part.
@@ -311,19 +333,19 @@ struct Narrating {
 
 impl Driver {
     /// Drives rounds until no more can come.
-    fn drive(
-        mut self,
-        worker: &mut Worker,
-        rounds: &mpsc::Receiver<ToDrive>,
-        published: &mpsc::Receiver<PublishedEpoch>,
-    ) {
+    fn drive(mut self, worker: &mut Worker, rounds: &mpsc::Receiver<ToDo>, outputs: &Outputs) {
         while !self.job.fatal.is_set() {
             match rounds.try_recv() {
-                Ok(round) => {
+                // Nobody waits for what was given up.
+                Ok(ToDo::Epochs(round)) => {
                     self.settle();
+                    let published = &outputs.published;
                     let driven = self.carry_out(worker, round.epochs, published, &round.progress);
-                    // Nobody waits for a round that was given up.
                     let _ = round.done.send(driven);
+                }
+                Ok(ToDo::Tables(ToCompare { tables, done })) => {
+                    self.compare(worker, tables);
+                    let _ = done.send(outputs.joins.try_iter().collect());
                 }
                 Err(TryRecvError::Empty) => {
                     worker.step_or_park(Some(PARK));

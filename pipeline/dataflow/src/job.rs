@@ -10,6 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock, mpsc};
 
 use differential_dataflow::input::InputSession;
 use limn_formats::Room;
+use limn_joins::Table;
 use limn_lake::contexts::{About, SharedKind};
 use limn_lake::{ContextSource, ContextText, Group, GroupKind};
 use timely::ExchangeData;
@@ -28,6 +29,7 @@ use crate::cluster::terms::Terms;
 use crate::describe::Describer;
 use crate::embed::BlockEmbedder;
 use crate::error::{Fatal, PipelineError};
+use crate::graph::{EdgeUpdate, GraphWork, edges};
 use crate::kept::KeptVectors;
 use crate::narrate::aliases::settle_aliases;
 use crate::narrate::asking::Asking;
@@ -53,6 +55,8 @@ pub struct Job {
     pub stop: CancellationToken,
     /// The first error that ends the run.
     pub fatal: Arc<Fatal>,
+    /// What this process's part of the join graph has cost.
+    pub graph_work: Arc<GraphWork>,
     /// What the stages have in the round that is under way, if one is.
     stages: RwLock<Option<Arc<Stages>>>,
 }
@@ -93,6 +97,7 @@ impl Job {
             runtime: Handle::current(),
             stop,
             fatal,
+            graph_work: Arc::default(),
             stages: RwLock::new(None),
         }
     }
@@ -135,6 +140,8 @@ pub struct Inputs {
     /// Published groups that are described again from their rows, without a look at the lake: those whose
     /// narrations have come, at the epoch that it is then, and those that settings cannot reach.
     pub published_again: InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<Work>>>,
+    /// Tables of the join graph, as they are published.
+    pub tables: InputSession<Epoch, Arc<Table>, isize>,
     /// Epochs before its frontier are published.
     pub done: ProbeHandle<Epoch>,
 }
@@ -146,19 +153,27 @@ impl Inputs {
         self.published.advance_to(epoch);
         self.plans.advance_to(epoch);
         self.published_again.advance_to(epoch);
+        self.tables.advance_to(epoch);
         self.lake.flush();
         self.published.flush();
         self.plans.flush();
         self.published_again.flush();
+        self.tables.flush();
     }
 }
 
-/// Builds the dataflow on one worker. Published epochs go to `report`.
-pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<PublishedEpoch>) -> Inputs {
+/// Builds the dataflow on one worker. Published epochs go to `report`, edges that come and go to `joins`.
+pub fn build(
+    worker: &mut Worker,
+    job: &Arc<Job>,
+    report: mpsc::Sender<PublishedEpoch>,
+    joins: mpsc::Sender<EdgeUpdate>,
+) -> Inputs {
     let mut lake = InputSession::new();
     let mut published = InputSession::new();
     let mut plans = InputHandle::new();
     let mut published_again = InputHandle::new();
+    let mut joining_input = InputSession::new();
     let done = ProbeHandle::new();
     let worker_count = worker.peers();
     worker.dataflow::<Epoch, _, _>(|scope| {
@@ -166,6 +181,7 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         let published = published.to_collection(scope);
         let plans = plans.to_stream(scope);
         let again = published_again.to_stream(scope);
+        let joining = joining_input.to_collection(scope);
 
         // What changed, and the work that makes of it; what is described again is work as well.
         let changes = changed_groups(lake, published);
@@ -257,12 +273,22 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
             let _ = report.send(epoch.clone());
         })
         .probe_with(&done);
+
+        // Published tables are compared with each other, as far as they changed: the join graph.
+        edges(joining, &job.graph_work)
+            .inner
+            .exchange(|_| 0)
+            .inspect(move |(edge, _, diff)| {
+                let _ = joins.send((edge.clone(), *diff));
+            })
+            .probe_with(&done);
     });
     Inputs {
         lake,
         published,
         plans,
         published_again,
+        tables: joining_input,
         done,
     }
 }

@@ -44,6 +44,7 @@ pub mod drive;
 pub mod embed;
 pub mod error;
 pub mod filtering;
+pub mod graph;
 pub mod held_back;
 pub mod job;
 pub mod kept;

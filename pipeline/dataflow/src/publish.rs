@@ -12,7 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use limn_lake::{Filters, Ignored};
-use limn_segment::{CatalogEntry, Deletes, IndexStore, PublishError, SegmentEntry, Snapshot};
+use limn_segment::{
+    CatalogEntry, Deletes, IndexStore, JoinsEntry, PublishError, SegmentEntry, Snapshot,
+};
 use serde::{Deserialize, Serialize};
 use timely::container::CapacityContainerBuilder;
 use timely::dataflow::Stream;
@@ -97,6 +99,8 @@ pub struct Committer {
     shards: u32,
     /// Whether every table of the lake that is in the index was made with `settings`.
     uniform: AtomicBool,
+    /// Whether the index had no table of the lake.
+    is_new: bool,
     /// The narrations of the tables' texts, where they have any.
     narrations: Option<Arc<NarrationStore>>,
     /// Completes when the commit that was asked for last has succeeded.
@@ -125,6 +129,8 @@ struct Additions {
     written: Vec<String>,
     /// Tables whose blocks were elsewhere until now.
     replaced: Vec<(String, Position)>,
+    /// The files of the lake's join graph, where they change.
+    joins: Option<Vec<JoinsEntry>>,
 }
 
 impl Committer {
@@ -158,6 +164,7 @@ impl Committer {
             filters,
             shards,
             uniform: AtomicBool::new(uniform),
+            is_new: published.is_empty(),
             narrations,
             last: std::sync::Mutex::default(),
             state,
@@ -172,6 +179,24 @@ impl Committer {
             .snapshot
             .as_ref()
             .map_or(0, |snapshot| snapshot.number)
+    }
+
+    /// The newest snapshot, if there is one.
+    pub async fn snapshot(&self) -> Option<Snapshot> {
+        self.state.lock().await.snapshot.clone()
+    }
+
+    /// Publishes the join graph of the lake.
+    ///
+    /// # Errors
+    /// As [`Committer::commit`].
+    pub async fn publish_joins(&self, joins: Vec<JoinsEntry>) -> Result<(), PipelineError> {
+        let mut state = self.state.lock().await;
+        let additions = Additions {
+            joins: Some(joins),
+            ..Additions::default()
+        };
+        self.publish(&mut state, &additions).await
     }
 
     /// Publishes one epoch, if it changed anything, after those for which this was called before: two may
@@ -260,6 +285,9 @@ impl Committer {
             // First what is replaced: the same tables described in the same words again are a
             // segment of the same name.
             self.delete(&mut next, state, &additions.replaced).await?;
+            if let Some(joins) = &additions.joins {
+                next.joins.insert(self.lake.clone(), joins.clone());
+            }
             next.catalog.extend_from_slice(&additions.catalog);
             next.segments.extend_from_slice(&additions.segments);
             match self.index.publish(&next).await {
@@ -342,6 +370,10 @@ impl Committer {
         put_into(&self.filters, &mut next.settings, &self.lake);
         if let Some(failed) = &state.failed {
             failed.put_into(&mut next.settings, &self.lake);
+        }
+        if self.is_new {
+            // Whatever joins, this run finds out.
+            next.joins.entry(self.lake.clone()).or_default();
         }
         next
     }

@@ -2,6 +2,7 @@
 //! `limn watch` a session of many.
 
 mod account;
+mod joins;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -300,6 +301,13 @@ impl Round {
         } = dataflow
             .round(Arc::clone(stages), plan.epochs, progress)
             .await?;
+        if left == 0 {
+            let failed = self.to_remember(&failures, &published, part.is_partial());
+            stages.committer.finish(Some(failed)).await?;
+            self.make_joins(dataflow, &mut notes).await?;
+        } else {
+            notes.push("stopped: tables that were not come to are as they were in the index; the same command goes on".into());
+        }
         let followers = match &self.cluster {
             Some(cluster) => {
                 if let Some(dataflow) = kept.take() {
@@ -320,12 +328,6 @@ impl Round {
                     let outcome = asking.outcome();
                     asking.is_wanted() || outcome.unasked > 0 && !outcome.given_up
                 });
-        if left == 0 {
-            let failed = self.to_remember(&failures, &published, part.is_partial());
-            stages.committer.finish(Some(failed)).await?;
-        } else {
-            notes.push("stopped: tables that were not come to are as they were in the index; the same command goes on".into());
-        }
         if left == 0 && stopped && asking.is_some_and(|asking| asking.is_wanted()) {
             notes.push("stopped before a column was narrated: all tables are searchable by names; the same command goes on".into());
         }

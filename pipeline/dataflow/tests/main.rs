@@ -11,6 +11,7 @@ mod edit_scripts;
 mod epochs;
 mod faults;
 mod held_back;
+mod joins;
 mod killed;
 mod narration;
 mod narration_again;

@@ -24,20 +24,22 @@
 //!
 //! Of files that were read in part, all of it is said of the rows that were looked at.
 
+use serde::{Deserialize, Serialize};
+
 use crate::profile::ColumnProfile;
-use crate::values::{Frequent, SketchError};
+use crate::values::Frequent;
 
 /// Standard errors of the intervals: 95 % of a normal distribution.
 const DEVIATIONS: f64 = 1.96;
 
 /// The distinct values of a column, as far as they are known.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ValueSet {
     // Ascending, distinct; all that are less than `below`.
     hashes: Vec<u64>,
     // None: these are all.
     below: Option<u64>,
-    distinct: f64,
+    distinct: u64,
     exact: bool,
 }
 
@@ -77,22 +79,14 @@ impl ColumnProfile {
 }
 
 impl ValueSet {
-    /// The values of a column of `distinct` distinct ones, from its sketch as the catalog has it ([`Frequent::to_sketch`]);
-    /// `exact` says whether every value was looked at.
-    ///
-    /// # Errors
-    /// [`SketchError`].
-    pub fn of_sketch(sketch: &[u8], distinct: u64, exact: bool) -> Result<ValueSet, SketchError> {
-        Ok(Self::of(&Frequent::from_sketch(sketch)?, distinct, exact))
-    }
-
-    fn of(frequent: &Frequent, distinct: u64, exact: bool) -> ValueSet {
+    /// The values of a column of `distinct` distinct ones; `exact` says whether every value was looked at.
+    pub fn of(frequent: &Frequent, distinct: u64, exact: bool) -> ValueSet {
         let mut hashes: Vec<u64> = frequent.hashes().collect();
         let kept = hashes.len();
         hashes.dedup();
         if frequent.is_complete() {
             return ValueSet {
-                distinct: hashes.len() as f64,
+                distinct: hashes.len() as u64,
                 hashes,
                 below: None,
                 exact,
@@ -103,7 +97,7 @@ impl ValueSet {
             return ValueSet {
                 hashes,
                 below: Some(0),
-                distinct: distinct as f64,
+                distinct,
                 exact: false,
             };
         }
@@ -114,7 +108,7 @@ impl ValueSet {
         ValueSet {
             hashes,
             below,
-            distinct: distinct as f64 * keys,
+            distinct: (distinct as f64 * keys).round() as u64,
             exact: false,
         }
     }
@@ -122,7 +116,13 @@ impl ValueSet {
     /// How many values the column has, by join keys: exact if all are known, otherwise with the relative
     /// standard error [`ColumnProfile::distinct_error`].
     pub fn distinct(&self) -> f64 {
-        self.distinct
+        self.distinct as f64
+    }
+
+    /// The hashes (xxh3-64) of the values' join keys, ascending and distinct: of all values if [`ValueSet::is_complete`],
+    /// otherwise of a uniform sample, the lowest ones.
+    pub fn hashes(&self) -> &[u64] {
+        &self.hashes
     }
 
     /// Whether all values that were looked at are known.
@@ -163,15 +163,15 @@ impl ValueSet {
         let intersection = if is_complete {
             shared as f64
         } else if ours >= theirs {
-            first_in_second.value * self.distinct
+            first_in_second.value * self.distinct()
         } else {
-            second_in_first.value * other.distinct
+            second_in_first.value * other.distinct()
         };
         Overlap {
             jaccard: Share::of(shared, ours + theirs - shared, is_complete),
             first_in_second,
             second_in_first,
-            intersection: intersection.min(self.distinct).min(other.distinct),
+            intersection: intersection.min(self.distinct()).min(other.distinct()),
             exact: is_complete && self.exact && other.exact,
         }
     }

@@ -153,6 +153,13 @@ their tables found; full = share with all of them.")]
     Tables(TablesArgs),
     /// Show what is known of one table.
     Show(ShowArgs),
+    /// List what a table joins with, and its copies, parts and unions; or the way to another table.
+    #[command(after_help = "\
+Examples:
+  limn joins sales/orders --index lake.limn
+  limn joins sales/orders --with crm/churn --index lake.limn
+  limn joins sales/orders --kind copy --index lake.limn --json")]
+    Joins(JoinsArgs),
     /// Ask the tables of an index in SQL, whatever the format of their files.
     #[command(after_help = "\
 Examples:
@@ -712,6 +719,24 @@ pub struct ShowArgs {
     /// Explain why it is a table, and why its files are read as they are.
     #[arg(long)]
     pub why: bool,
+    #[command(flatten)]
+    pub index: IndexPlace,
+    #[command(flatten)]
+    pub output: JsonOutput,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct JoinsArgs {
+    /// The table's name, as `limn tables` prints it.
+    pub table: String,
+    /// Find the way of joins to this table instead, of 4 at most.
+    #[arg(long, value_name = "TABLE", conflicts_with = "kind")]
+    pub with: Option<String>,
+    /// List only what is of this kind.
+    #[arg(long, value_parser = ["join", "copy", "subset", "union"])]
+    pub kind: Option<String>,
+    #[command(flatten)]
+    pub under: Under,
     #[command(flatten)]
     pub index: IndexPlace,
     #[command(flatten)]

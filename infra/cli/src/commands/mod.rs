@@ -10,6 +10,7 @@ pub mod endpoint_embedder;
 pub mod eval;
 pub mod gc;
 pub mod index;
+pub mod joins;
 pub mod judge;
 pub mod keys;
 pub mod known;

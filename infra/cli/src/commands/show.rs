@@ -35,7 +35,7 @@ pub async fn run(args: ShowArgs) -> anyhow::Result<Outcome> {
 }
 
 /// The tables of a name; else those at a location, or with a file of this path.
-fn meant<'a>(tables: &'a [TableRecord], wanted: &str) -> anyhow::Result<Vec<&'a TableRecord>> {
+pub fn meant<'a>(tables: &'a [TableRecord], wanted: &str) -> anyhow::Result<Vec<&'a TableRecord>> {
     let find = |is_meant: &dyn Fn(&TableRecord) -> bool| -> Vec<&'a TableRecord> {
         tables.iter().filter(|table| is_meant(table)).collect()
     };

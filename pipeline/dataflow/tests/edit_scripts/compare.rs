@@ -20,6 +20,8 @@ pub struct Contents {
     blocks: BTreeMap<String, Vec<String>>,
     /// The words of all texts.
     words: BTreeSet<String>,
+    /// The edges of the join graph.
+    pub joins: Vec<String>,
 }
 
 /// Reads an index, and checks that its live blocks are those that its catalog names.
@@ -28,6 +30,12 @@ pub async fn contents(index: &IndexStore) -> Contents {
     let Some(snapshot) = index.newest().await.unwrap() else {
         return contents;
     };
+    for lake in snapshot.joins.keys() {
+        let edges = index.joins(&snapshot, lake).await.unwrap();
+        let edges = edges.into_iter().flatten();
+        contents.joins.extend(edges.map(|edge| format!("{edge:?}")));
+    }
+    contents.joins.sort();
     let mut readers: HashMap<String, Arc<SegmentReader>> = HashMap::new();
     let mut live = 0;
     for row in index.tables(&snapshot, None).await.unwrap() {
@@ -135,6 +143,10 @@ pub fn difference(
             names(grown),
             names(anew)
         ));
+    }
+    if grown.joins != anew.joins {
+        let (one, other) = (grown.joins.join("\n"), anew.joins.join("\n"));
+        return Err(format!("joins:\n{}", unlike_lines(&one, &other)));
     }
     for (name, row) in &grown.rows {
         let one = Contents::comparable(row, stand_ins);

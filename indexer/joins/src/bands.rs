@@ -1,0 +1,198 @@
+//! Candidates without comparing all with all: columns meet where they share a hash.
+//!
+//! A key is *sought* under all the value hashes that are known of it (at most 128), and every
+//! column *seeks* under its [`PROBES`] lowest: of a column that is contained, those are in the
+//! key's sample first. Whoever has a name that may refer to a key meets it under its name, too;
+//! whole tables meet under their schema.
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::id::{ColumnId, TableId};
+use crate::table::{Column, Role, Table};
+
+/// Value hashes under which a column seeks keys.
+const PROBES: usize = 16;
+/// Value hashes under which two columns of one name that repeat meet.
+const ALIKE: usize = 8;
+/// Values that two such columns have at least.
+pub(crate) const MANY: f64 = 20.0;
+/// Columns with the most values by which copies meet, beside their schema.
+const WITNESSES: usize = 4;
+/// Up to so many columns that share a hash are all compared with each other.
+pub const FEW: usize = 64;
+/// Of more, each is compared with so many neighbours on each side, by folder and name.
+const NEIGHBOURS: usize = 16;
+/// Candidates of one column under one band, at most.
+pub const MOST_PARTNERS: usize = FEW;
+
+/// A hash under which columns meet.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+pub struct Band(pub u64);
+
+/// Who is found under a band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Member {
+    /// The column.
+    pub column: ColumnId,
+    /// What it is there for.
+    pub part: Part,
+}
+
+/// What a column is under a band for: pairs are of one that seeks and one that is sought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Part {
+    /// To find others.
+    Seeks,
+    /// To be found.
+    IsSought,
+    /// For both.
+    Both,
+    /// For both, among few: what many columns of one name share is an enumeration.
+    BothOfFew,
+}
+
+/// Two columns of different tables that are to be compared, the lower first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Pair(pub ColumnId, pub ColumnId);
+
+impl Pair {
+    /// Two columns, whichever is lower.
+    #[must_use]
+    pub fn new(one: ColumnId, other: ColumnId) -> Pair {
+        Pair(one.min(other), one.max(other))
+    }
+
+    /// Their tables.
+    #[must_use]
+    pub fn tables(self) -> (TableId, TableId) {
+        (self.0.table(), self.1.table())
+    }
+}
+
+/// What a band is of: the same hash of two kinds is two bands.
+#[derive(Clone, Copy)]
+enum Of {
+    Value,
+    Name,
+    Alike,
+    Schema,
+    Copy,
+}
+
+fn band(of: Of, hash: u64, with: u64) -> Band {
+    let mut bytes = [0; 17];
+    bytes[0] = of as u8;
+    bytes[1..9].copy_from_slice(&hash.to_le_bytes());
+    bytes[9..].copy_from_slice(&with.to_le_bytes());
+    Band(xxh3_64(&bytes))
+}
+
+/// The bands of a table, each with the column that is found there; of the table itself with the
+/// place [`ColumnId::WHOLE`].
+#[must_use]
+pub fn bands(table: &Table) -> Vec<(Band, Member)> {
+    let mut found = Vec::new();
+    for column in &table.columns {
+        column_bands(table, column, &mut found);
+    }
+    table_bands(table, &mut found);
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The pairs of tables that are compared because the table declares it.
+pub fn declared(table: &Table) -> impl Iterator<Item = Pair> + '_ {
+    let whole = |table: TableId| table.column(ColumnId::WHOLE);
+    let references = table.references.iter();
+    references.map(move |it| Pair::new(whole(table.id), whole(it.table)))
+}
+
+fn column_bands(table: &Table, column: &Column, found: &mut Vec<(Band, Member)>) {
+    let id = table.id.column(column.place);
+    let mut meet = |band, part| found.push((band, Member { column: id, part }));
+    let hashes = column.values.hashes();
+    let probes = hashes.iter().take(PROBES);
+    match column.role {
+        Role::Neither => return,
+        Role::Key => {
+            if !column.is_sequence {
+                probes.for_each(|it| meet(band(Of::Value, *it, 0), Part::Both));
+                let others = hashes.iter().skip(PROBES);
+                others.for_each(|it| meet(band(Of::Value, *it, 0), Part::IsSought));
+            }
+            for hash in column.name.key_hashes(&table.name) {
+                meet(band(Of::Name, hash, 0), Part::IsSought);
+            }
+        }
+        Role::Repeats => {
+            if !column.is_sequence {
+                probes.for_each(|it| meet(band(Of::Value, *it, 0), Part::Seeks));
+            }
+            let says_what = !column.name.is_generic() && !column.is_sequence;
+            if says_what && column.values.distinct() >= MANY {
+                let name = xxh3_64(column.name.letters().as_bytes());
+                let alike = hashes.iter().take(ALIKE);
+                alike.for_each(|it| meet(band(Of::Alike, *it, name), Part::BothOfFew));
+            }
+        }
+    }
+    for hash in column.name.reference_hashes() {
+        meet(band(Of::Name, hash, 0), Part::Seeks);
+    }
+}
+
+fn table_bands(table: &Table, found: &mut Vec<(Band, Member)>) {
+    if table.columns.is_empty() {
+        return;
+    }
+    let whole = Member {
+        column: table.id.column(ColumnId::WHOLE),
+        part: Part::Both,
+    };
+    found.push((band(Of::Schema, table.schema, 0), whole));
+    let mut columns: Vec<&Column> = table.columns.iter().collect();
+    columns.sort_by(|a, b| {
+        let distinct = b.values.distinct().total_cmp(&a.values.distinct());
+        distinct.then_with(|| a.name.cmp(&b.name))
+    });
+    for column in columns.into_iter().take(WITNESSES) {
+        if let Some(least) = column.values.hashes().first() {
+            found.push((band(Of::Copy, table.schema, *least), whole));
+        }
+    }
+}
+
+/// The pairs that are compared of those who share a band, given in ascending order: a function of
+/// this set alone. Some may come twice. Up to [`FEW`] are all compared; of more each that seeks
+/// with the 16 next of other tables on either side that are sought, in the order of folders and
+/// names, so that there are at most 32 pairs a member.
+pub fn candidates(members: &[Member], mut pair: impl FnMut(Pair)) {
+    if members.len() > FEW && members.iter().any(|it| it.part == Part::BothOfFew) {
+        return;
+    }
+    let is_sought = |it: &&Member| it.part != Part::Seeks;
+    let sought: Vec<ColumnId> = members
+        .iter()
+        .filter(is_sought)
+        .map(|it| it.column)
+        .collect();
+    let neighbours = match members.len() > FEW {
+        true => NEIGHBOURS,
+        false => FEW,
+    };
+    for member in members.iter().filter(|it| it.part != Part::IsSought) {
+        let table = member.column.table();
+        let others = |it: &&ColumnId| it.table() != table;
+        let at = sought.partition_point(|it| *it < member.column);
+        let (before, after) = sought.split_at(at);
+        let before = before.iter().rev().filter(others).take(neighbours);
+        let after = after.iter().filter(others).take(neighbours);
+        before
+            .chain(after)
+            .for_each(|it| pair(Pair::new(member.column, *it)));
+    }
+}

@@ -1,0 +1,191 @@
+//! What is known of a table as far as joins go.
+
+use limn_profile::ValueSet;
+use serde::{Deserialize, Serialize};
+
+use crate::id::{Place, TableId};
+use crate::name::Name;
+
+/// A key may have so many values that repeat, as a share of all: dirty tables have keys, too.
+const NEARLY_UNIQUE: f64 = 0.95;
+/// A column with fewer values than this is a flag, or as good as one.
+const FLAG: f64 = 3.0;
+/// Numbers that begin below this and have few gaps are a sequence: row numbers, counts, years.
+const SMALL: i64 = 2_200;
+/// A sequence has at most so many times as many places as values.
+const GAPS: f64 = 100.0;
+
+/// A table: its name and columns.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Table {
+    /// Which it is.
+    pub id: TableId,
+    /// What it is called.
+    pub name: Name,
+    /// The hash of its folder and of what stands before `__` in its own name: tables of one
+    /// database.
+    pub database: u64,
+    /// Its rows.
+    pub rows: u64,
+    /// The hash of the sorted names of all its columns.
+    pub schema: u64,
+    /// The hash of each column's name, in order ([`name_hash`]).
+    pub names: Vec<u64>,
+    /// The columns of its declared primary key.
+    pub primary: Vec<Place>,
+    /// Those with values that are known.
+    pub columns: Vec<Column>,
+    /// Keys of other tables that it declares.
+    pub references: Vec<Reference>,
+}
+
+/// A declared foreign key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Reference {
+    /// The columns here.
+    pub columns: Vec<Place>,
+    /// The other table; it may be this one.
+    pub table: TableId,
+    /// The names of its columns in the same order ([`name_hash`]); none for its primary key.
+    pub to: Vec<u64>,
+}
+
+/// What kind of values a column has, as far as columns of two kinds never join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Kind {
+    /// Whole numbers.
+    Whole,
+    /// Numbers with fractions: measures.
+    Fraction,
+    /// Days and times.
+    Time,
+    /// Texts.
+    Text,
+    /// Texts of many words.
+    Prose,
+    /// Booleans, lists, and what else nobody joins by.
+    Other,
+}
+
+/// What part a column can play in a join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Role {
+    /// Its values distinguish rows, all or nearly.
+    Key,
+    /// Its values repeat: it may refer to a key.
+    Repeats,
+    /// It joins nothing.
+    Neither,
+}
+
+/// What a [`Column`] is made of.
+#[derive(Clone, Debug)]
+pub struct ColumnFacts<'a> {
+    /// Its place in the table.
+    pub place: Place,
+    /// Its name.
+    pub name: &'a str,
+    /// Its kind.
+    pub kind: Kind,
+    /// Distinct values as a share of those that were looked at, 0 to 1.
+    pub uniqueness: f64,
+    /// The least and the greatest value of whole numbers.
+    pub range: Option<(i64, i64)>,
+    /// Its values.
+    pub values: ValueSet,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Column {
+    /// Its place in the table.
+    pub place: Place,
+    /// Its name.
+    pub name: Name,
+    /// Its kind.
+    pub kind: Kind,
+    /// What part it can play.
+    pub role: Role,
+    /// Whether no value repeats.
+    pub is_unique: bool,
+    /// Whether its values say nothing about what they refer to.
+    pub is_sequence: bool,
+    /// Its values.
+    pub values: ValueSet,
+}
+
+impl Column {
+    /// A column of what is known of it.
+    #[must_use]
+    pub fn new(facts: ColumnFacts<'_>) -> Column {
+        let distinct = facts.values.distinct();
+        let joins = matches!(facts.kind, Kind::Whole | Kind::Time | Kind::Text) && distinct >= 2.0;
+        let role = match facts.uniqueness {
+            _ if !joins => Role::Neither,
+            NEARLY_UNIQUE.. => Role::Key,
+            _ => Role::Repeats,
+        };
+        let is_sequence = match (facts.kind, facts.range) {
+            _ if distinct < FLAG => true,
+            (Kind::Time, _) => true,
+            (Kind::Whole, Some((least, greatest))) => {
+                let places = greatest as f64 - least as f64 + 1.0;
+                least < SMALL && places <= GAPS * distinct
+            }
+            _ => false,
+        };
+        Column {
+            place: facts.place,
+            name: Name::of_column(facts.name),
+            kind: facts.kind,
+            role,
+            is_unique: facts.uniqueness >= 1.0,
+            is_sequence,
+            values: facts.values,
+        }
+    }
+}
+
+/// The hash of a column's name as declarations have it, without regard to case.
+#[must_use]
+pub fn name_hash(name: &str) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(name.to_lowercase().as_bytes())
+}
+
+impl Table {
+    /// A table called `name`, whose columns have these names, with what is known of some of them.
+    #[must_use]
+    pub fn new(id: TableId, name: &str, rows: u64, names: &[&str], columns: Vec<Column>) -> Table {
+        let mut sorted: Vec<Name> = names.iter().map(|it| Name::of_column(it)).collect();
+        sorted.sort_unstable();
+        let letters: Vec<&str> = sorted.iter().map(Name::letters).collect();
+        let (folder, own) = name.rsplit_once('/').unwrap_or(("", name));
+        let before = own.split_once("__").map_or("", |it| it.0);
+        let database = format!("{folder}\0{before}");
+        Table {
+            id,
+            database: xxhash_rust::xxh3::xxh3_64(database.as_bytes()),
+            name: Name::of_table(name),
+            rows,
+            schema: xxhash_rust::xxh3::xxh3_64(letters.join("\0").as_bytes()),
+            names: names.iter().map(|it| name_hash(it)).collect(),
+            primary: Vec::new(),
+            columns,
+            references: Vec::new(),
+        }
+    }
+
+    /// The place of a column by the hash of its name, the first of several.
+    #[must_use]
+    pub fn place(&self, name: u64) -> Option<Place> {
+        let at = self.names.iter().position(|it| *it == name)?;
+        u16::try_from(at).ok().map(Place)
+    }
+
+    /// The column at a place, if its values are known.
+    #[must_use]
+    pub fn column(&self, place: Place) -> Option<&Column> {
+        let at = self.columns.binary_search_by_key(&place, |it| it.place);
+        at.ok().and_then(|at| self.columns.get(at))
+    }
+}

@@ -1,0 +1,213 @@
+//! Edges of small tables, and candidates of few and of many.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use limn_profile::{ColumnBuilder, ValueSet};
+
+use crate::{
+    Cardinality, Column, ColumnFacts, Edge, EdgeKind, Evidence, FEW, Kind, Member, Millionths,
+    Pair, Part, Place, Reference, Table, TableId, bands, candidates, compare, name_hash,
+};
+
+/// A table of columns: name and cells.
+fn table(name: &str, columns: &[(&str, Vec<String>)]) -> Table {
+    let made = columns.iter().enumerate().map(|(at, (column, cells))| {
+        let mut builder = ColumnBuilder::new(*column);
+        cells.iter().for_each(|cell| builder.push(Some(cell)));
+        let profile = builder.finish(true).profile;
+        let numbers: Option<Vec<i64>> = cells.iter().map(|it| it.parse().ok()).collect();
+        let range = numbers.and_then(|it| Some((*it.iter().min()?, *it.iter().max()?)));
+        Column::new(ColumnFacts {
+            place: Place(at as u16),
+            name: column,
+            kind: if range.is_some() {
+                Kind::Whole
+            } else {
+                Kind::Text
+            },
+            uniqueness: profile.uniqueness(),
+            range,
+            values: ValueSet::of(&profile.frequent, profile.distinct(), true),
+        })
+    });
+    let made = made.collect();
+    let names: Vec<&str> = columns.iter().map(|it| it.0).collect();
+    let rows = columns.first().map_or(0, |it| it.1.len() as u64);
+    Table::new(TableId::of("lake", name), name, rows, &names, made)
+}
+
+fn cells(range: std::ops::Range<u32>, cell: impl Fn(u32) -> String) -> Vec<String> {
+    range.map(cell).collect()
+}
+
+/// The edges of two tables, by way of their bands.
+fn edges(one: &Table, other: &Table) -> Vec<Edge> {
+    let (one, other) = if one.id < other.id {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    let mut met: std::collections::BTreeMap<_, Vec<Member>> = Default::default();
+    for (band, member) in [one, other].into_iter().flat_map(bands) {
+        met.entry(band).or_default().push(member);
+    }
+    let mut pairs = std::collections::BTreeSet::new();
+    for members in met.values_mut() {
+        members.sort_unstable();
+        candidates(members, |Pair(a, b)| {
+            pairs.insert((a.place(), b.place()));
+        });
+    }
+    compare(one, other, &pairs.into_iter().collect::<Vec<_>>())
+}
+
+#[test]
+fn a_reference_is_found_by_values_whatever_the_names() {
+    let customers = table(
+        "customers",
+        &[("code", cells(0..500, |at| format!("C{at:05}")))],
+    );
+    let orders = table(
+        "orders",
+        &[("buyer", cells(0..2_000, |at| format!("C{:05}", at % 300)))],
+    );
+    let [edge] = edges(&customers, &orders).try_into().unwrap();
+    assert_eq!((edge.left, edge.right), (orders.id, customers.id));
+    assert_eq!(edge.cardinality, Cardinality::ManyToOne);
+    assert_eq!(edge.evidence, Evidence::Values);
+    assert!(edge.containment > Millionths::of(0.99));
+}
+
+#[test]
+fn what_any_table_has_makes_no_edges() {
+    let numbers = |count: u32| cells(0..count, |at| at.to_string());
+    let flags = |count: u32| cells(0..count, |at| (at % 2).to_string());
+    let one = |column, cells| table("one", &[(column, cells)]);
+    let other = |column, cells| table("other", &[(column, cells)]);
+    // Row numbers, flags, constants, and columns without values.
+    assert_eq!(
+        edges(&one("id", numbers(50)), &other("id", numbers(80))),
+        []
+    );
+    assert_eq!(
+        edges(&one("n", numbers(50)), &other("size", numbers(80))),
+        []
+    );
+    assert_eq!(edges(&one("paid", flags(50)), &other("n", numbers(80))), []);
+    let constant = |count: u32| cells(0..count, |_| "EUR".to_owned());
+    assert_eq!(
+        edges(
+            &one("currency", constant(9)),
+            &other("currency", constant(7))
+        ),
+        []
+    );
+    assert_eq!(edges(&one("a", Vec::new()), &other("a", Vec::new())), []);
+}
+
+#[test]
+fn sequences_join_by_their_names() {
+    let numbers = |count: u32, every: u32| cells(0..count, move |at| (at / every).to_string());
+    let customers = table(
+        "customers",
+        &[("id", numbers(50, 1)), ("n", numbers(50, 1))],
+    );
+    let orders = table(
+        "orders",
+        &[("customer_id", numbers(90, 3)), ("id", numbers(90, 1))],
+    );
+    let [edge] = edges(&customers, &orders).try_into().unwrap();
+    assert_eq!((edge.left, edge.left_columns), (orders.id, vec![Place(0)]));
+    assert_eq!(
+        (edge.right_columns, edge.evidence),
+        (vec![Place(0)], Evidence::Names)
+    );
+}
+
+#[test]
+fn copies_subsets_and_unions_are_what_they_are() {
+    let rows = |name: &str, range: std::ops::Range<u32>| {
+        let text = |letter: char| move |at: u32| format!("{letter}{at}");
+        let columns = [
+            ("key", cells(range.clone(), text('k'))),
+            (
+                "city",
+                cells(range.clone(), |at| format!("city {}", at % 9)),
+            ),
+            ("note", cells(range, text('n'))),
+        ];
+        table(name, &columns)
+    };
+    let kind = |one: &Table, other: &Table| -> Vec<EdgeKind> {
+        edges(one, other).iter().map(|it| it.kind).collect()
+    };
+    let orders = rows("orders", 0..400);
+    assert_eq!(
+        kind(&orders, &rows("backup/orders", 0..400)),
+        [EdgeKind::Copy]
+    );
+    assert_eq!(kind(&orders, &rows("copy", 10..405)), [EdgeKind::Copy]);
+    assert_eq!(
+        kind(&orders, &rows("orders_2025", 400..900)),
+        [EdgeKind::Union]
+    );
+    let part = rows("part", 100..200);
+    let [edge] = edges(&orders, &part).try_into().unwrap();
+    assert_eq!((edge.kind, edge.left), (EdgeKind::Subset, part.id));
+}
+
+#[test]
+fn what_is_declared_is_an_edge_whatever_the_values() {
+    let mut orders = table("orders", &[("buyer", cells(0..9, |at| format!("x{at}")))]);
+    let mut people = table("people", &[("Number", cells(0..9, |at| format!("y{at}")))]);
+    orders.references.push(Reference {
+        columns: vec![Place(0)],
+        table: people.id,
+        to: vec![name_hash("number")],
+    });
+    let edge = edges(&orders, &people).remove(0);
+    assert_eq!(
+        (edge.evidence, edge.score),
+        (Evidence::Declared, Millionths::ONE)
+    );
+    orders.references[0].to.clear();
+    assert_eq!(edges(&orders, &people), [], "the primary key is not known");
+    people.primary = vec![Place(0)];
+    assert_eq!(edges(&orders, &people).len(), 1);
+}
+
+#[test]
+fn whatever_many_columns_share_costs_each_the_same() {
+    let members = |count: usize| -> Vec<Member> {
+        let columns = (0..count).map(|at| TableId::of("lake", &format!("t{at}")).column(Place(0)));
+        let mut members: Vec<Member> = columns
+            .map(|column| Member {
+                column,
+                part: Part::Both,
+            })
+            .collect();
+        members.sort_unstable();
+        members
+    };
+    let count = |members: &[Member]| {
+        let mut pairs = std::collections::BTreeSet::new();
+        candidates(members, |pair| {
+            pairs.insert(pair);
+        });
+        pairs.len()
+    };
+    assert_eq!(count(&members(FEW)), FEW * (FEW - 1) / 2);
+    assert!(count(&members(5_000)) <= 5_000 * 16);
+    // One that goes takes its own pairs along, and its neighbours get others.
+    let all = members(5_000);
+    let without: Vec<Member> = all.iter().copied().filter(|it| *it != all[2_500]).collect();
+    let pairs = |members: &[Member]| {
+        let mut pairs = std::collections::BTreeSet::new();
+        candidates(members, |pair| {
+            pairs.insert(pair);
+        });
+        pairs
+    };
+    let (before, after) = (pairs(&all), pairs(&without));
+    assert!(before.symmetric_difference(&after).count() <= 3 * 16);
+}

@@ -1,0 +1,228 @@
+//! The join graph of an index against declared keys, which it does not see: `joins INDEX
+//! FOREIGN_KEYS.jsonl [WORKERS] [--failures]`. Prints one line of JSON: precision and recall of the
+//! best pair of columns per pair of tables, among tables of one database (the same name up to `__`)
+//! and in the whole lake; time and work.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Instant;
+
+use differential_dataflow::input::Input;
+use limn_joins::{Edge, EdgeKind, Place, Table, TableId};
+use limn_pipeline::graph::{GraphWork, edges};
+use limn_pipeline::sketches::{SketchedColumns, graph_table};
+use limn_segment::{HeldRows, IndexStore, TableRecord};
+
+/// A declared key of the corpus.
+#[derive(serde::Deserialize)]
+struct Declared {
+    table: String,
+    column: String,
+    ref_table: String,
+    ref_column: String,
+}
+
+type ColumnName = (String, String);
+type Names<'a> = BTreeMap<TableId, &'a TableRecord>;
+
+fn graph(tables: Vec<Arc<Table>>, workers: usize, work: &Arc<GraphWork>) -> Vec<Edge> {
+    let (send, receive) = mpsc::channel();
+    let (tables, work) = (Arc::new(Mutex::new(Some(tables))), Arc::clone(work));
+    let config = timely::Config::process(workers);
+    let guards = timely::execute(config, move |worker| {
+        let (send, work) = (send.clone(), Arc::clone(&work));
+        let mut input = worker.dataflow::<u64, _, _>(|scope| {
+            let (input, tables) = scope.new_collection();
+            edges(tables, &work).inspect(move |(edge, _, diff)| {
+                let _ = send.send((edge.clone(), *diff));
+            });
+            input
+        });
+        let given = tables.lock().ok().and_then(|mut it| it.take());
+        given
+            .into_iter()
+            .flatten()
+            .for_each(|table| input.insert(table));
+    });
+    drop(guards);
+    let mut found: BTreeMap<Edge, isize> = BTreeMap::new();
+    for (edge, diff) in receive {
+        *found.entry(edge).or_default() += diff;
+    }
+    found
+        .into_iter()
+        .filter(|it| it.1 > 0)
+        .map(|it| it.0)
+        .collect()
+}
+
+fn named(names: &Names, table: TableId, place: &[Place]) -> Option<ColumnName> {
+    let row = names.get(&table)?;
+    let column = row.columns.get(usize::from(place.first()?.0))?;
+    Some((row.name.to_lowercase(), column.name.to_lowercase()))
+}
+
+fn database(table: &str) -> &str {
+    table.split_once("__").map_or("", |it| it.0)
+}
+
+/// Why a declared key is not to be found by values: the reason of the likeliest of its pairs of
+/// columns.
+fn reason(
+    tables: &BTreeMap<String, Arc<Table>>,
+    columns: &BTreeSet<BTreeSet<ColumnName>>,
+) -> &'static str {
+    let known = |(table, column): &ColumnName| {
+        let table = tables.get(table)?;
+        table.column(table.place(limn_joins::name_hash(column))?)
+    };
+    let reasons = columns.iter().map(|pair| {
+        let sides: Option<Vec<_>> = pair.iter().map(known).collect();
+        let Some([one, other]) = sides.as_deref() else {
+            return "no values";
+        };
+        let overlap = one.values.overlap(&other.values);
+        let contained = overlap
+            .first_in_second
+            .value
+            .max(overlap.second_in_first.value);
+        let is_key = |it: &&limn_joins::Column| it.role == limn_joins::Role::Key;
+        match (one, other) {
+            _ if one.values.distinct() < 2.0 || other.values.distinct() < 2.0 => "one value",
+            _ if contained < 0.5 => "values not contained",
+            _ if !is_key(one) && !is_key(other) => "no key on either side",
+            _ if one.is_sequence || other.is_sequence => "sequences of other names",
+            _ => "other",
+        }
+    });
+    reasons.max().unwrap_or_default()
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [folder, keys, ..] = arguments.as_slice() else {
+        return Err("joins INDEX FOREIGN_KEYS.jsonl [WORKERS] [--failures]".into());
+    };
+    let workers = arguments.get(2).and_then(|it| it.parse().ok()).unwrap_or(1);
+    let shows = arguments.iter().any(|it| it == "--failures");
+    let index = IndexStore::open(folder)?;
+    let snapshot = index.require_newest().await?;
+    let mut held: HeldRows<SketchedColumns> = HeldRows::keeping(None);
+    held.advance(&index, &snapshot).await?;
+    let started = Instant::now();
+    let mut tables = Vec::new();
+    let mut names: Names = BTreeMap::new();
+    for (key, row) in held.live() {
+        tables.push(Arc::new(graph_table(&row.0)?));
+        names.insert(TableId::of(&key.lake, &key.name), &row.0);
+    }
+    let made = started.elapsed().as_secs_f64();
+    let work = Arc::new(GraphWork::default());
+    let columns: usize = tables.iter().map(|it| it.columns.len()).sum();
+    let count = tables.len();
+    let known = tables
+        .iter()
+        .filter_map(|it| Some((names.get(&it.id)?.name.to_lowercase(), it.clone())));
+    let known: BTreeMap<String, Arc<Table>> = known.collect();
+    let found = graph(tables, workers, &work);
+    let seconds = started.elapsed().as_secs_f64();
+
+    let mut gold: BTreeMap<(String, String), BTreeSet<BTreeSet<ColumnName>>> = BTreeMap::new();
+    let exists: BTreeSet<ColumnName> = names
+        .values()
+        .flat_map(|row| {
+            row.columns
+                .iter()
+                .map(|it| (row.name.to_lowercase(), it.name.to_lowercase()))
+        })
+        .collect();
+    let mut absent = 0;
+    for line in std::fs::read_to_string(keys)?.lines() {
+        let key: Declared = serde_json::from_str(line)?;
+        let from = (key.table.to_lowercase(), key.column.to_lowercase());
+        let to = (key.ref_table.to_lowercase(), key.ref_column.to_lowercase());
+        if from.0 == to.0 || !exists.contains(&from) || !exists.contains(&to) {
+            absent += 1;
+            continue;
+        }
+        let tables = (
+            from.0.clone().min(to.0.clone()),
+            from.0.clone().max(to.0.clone()),
+        );
+        gold.entry(tables).or_default().insert([from, to].into());
+    }
+    let mut best: BTreeMap<(String, String), (&Edge, BTreeSet<ColumnName>)> = BTreeMap::new();
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for edge in &found {
+        *kinds.entry(format!("{:?}", edge.kind)).or_default() += 1;
+        let (Some(from), Some(to)) = (
+            named(&names, edge.left, &edge.left_columns),
+            named(&names, edge.right, &edge.right_columns),
+        ) else {
+            continue;
+        };
+        let tables = (
+            from.0.clone().min(to.0.clone()),
+            from.0.clone().max(to.0.clone()),
+        );
+        let columns: BTreeSet<ColumnName> = [from, to].into();
+        let is_better = best.get(&tables).is_none_or(|it| it.0.score < edge.score);
+        if edge.kind == EdgeKind::Join && is_better {
+            best.insert(tables, (edge, columns));
+        }
+    }
+    let is_right = |tables: &(String, String)| {
+        let (wanted, found) = (gold.get(tables)?, best.get(tables)?);
+        Some(wanted.contains(&found.1))
+    };
+    let right = gold.keys().filter(|it| is_right(it) == Some(true)).count();
+    let near = best
+        .keys()
+        .filter(|it| database(&it.0) == database(&it.1))
+        .count();
+    if shows {
+        for (tables, columns) in &gold {
+            if is_right(tables) != Some(true) {
+                println!(
+                    "missed ({}) {columns:?}; found {:?}",
+                    reason(&known, columns),
+                    best.get(tables).map(|it| &it.1)
+                );
+            }
+        }
+        for (tables, (edge, columns)) in &best {
+            if is_right(tables) != Some(true) && database(&tables.0) == database(&tables.1) {
+                println!(
+                    "wrong {:.2} {:?} {columns:?}",
+                    edge.score.share(),
+                    edge.evidence
+                );
+            }
+        }
+    }
+    let mut missed: BTreeMap<&str, usize> = BTreeMap::new();
+    for (tables, columns) in gold.iter().filter(|it| is_right(it.0) != Some(true)) {
+        let is_found = best.contains_key(tables);
+        let why = if is_found {
+            "another pair of columns found"
+        } else {
+            reason(&known, columns)
+        };
+        *missed.entry(why).or_default() += 1;
+    }
+    let share = |of: usize| right as f64 / of.max(1) as f64;
+    println!(
+        "{}",
+        serde_json::json!({
+            "tables": count, "columns": columns, "edges": kinds, "absent_keys": absent,
+            "pairs_of_tables": {"declared": gold.len(), "right": right, "of_one_database": near, "of_lake": best.len()},
+            "recall": share(gold.len()), "precision_of_one_database": share(near), "precision_of_lake": share(best.len()),
+            "missed": missed,
+            "met": work.met.load(Ordering::Relaxed), "compared": work.compared.load(Ordering::Relaxed),
+            "seconds": {"tables": made, "all": seconds},
+        })
+    );
+    Ok(())
+}
