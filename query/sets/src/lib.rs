@@ -1,0 +1,3 @@
+//! Sets of tables that join.
+
+pub mod optimise;
