@@ -9,7 +9,7 @@ pub struct SetShares {
     pub precision: f64,
     /// Mean share of needed tables that are in the set.
     pub recall: f64,
-    /// The harmonic mean of both.
+    /// The mean of their harmonic means, question by question: the paper's.
     pub f1: f64,
     /// The share of questions with every needed table in the set.
     pub full: f64,
@@ -30,23 +30,21 @@ impl SetShares {
                 continue;
             }
             let right = needed.iter().filter(|name| found.contains(name)).count();
-            sum.precision += right as f64 / found.len().max(1) as f64;
-            sum.recall += right as f64 / needed.len() as f64;
+            let precision = right as f64 / found.len().max(1) as f64;
+            let recall = right as f64 / needed.len() as f64;
+            sum.precision += precision;
+            sum.recall += recall;
+            // Where one of them is 0, both are.
+            sum.f1 += 2.0 * precision * recall / (precision + recall).max(f64::MIN_POSITIVE);
             sum.full += f64::from(u8::from(right == needed.len()));
             sum.tables += found.len() as f64;
             count += 1;
         }
         let mean = |sum: f64| sum / f64::from(count.max(1));
-        let (precision, recall) = (mean(sum.precision), mean(sum.recall));
-        let both = precision + recall;
         SetShares {
-            precision,
-            recall,
-            f1: if both > 0.0 {
-                2.0 * precision * recall / both
-            } else {
-                0.0
-            },
+            precision: mean(sum.precision),
+            recall: mean(sum.recall),
+            f1: mean(sum.f1),
             full: mean(sum.full),
             tables: mean(sum.tables),
         }
@@ -68,7 +66,7 @@ mod tests {
         let sets = [(&both, &half), (&one, &four), (&none, &four)];
         let shares = SetShares::of(sets.iter().map(|(a, b)| (a.as_slice(), b.as_slice())));
         assert_eq!((shares.precision, shares.recall), (0.375, 0.75));
-        assert_eq!((shares.f1, shares.full, shares.tables), (0.5, 0.5, 3.0));
+        assert_eq!((shares.f1, shares.full, shares.tables), (0.45, 0.5, 3.0));
         assert_eq!(SetShares::of(std::iter::empty()), SetShares::default());
     }
 }

@@ -33,6 +33,19 @@ pub enum Cardinality {
     Unknown,
 }
 
+impl Cardinality {
+    /// As it is written: `n:1`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Cardinality::OneToOne => "1:1",
+            Cardinality::ManyToOne => "n:1",
+            Cardinality::ManyToMany => "n:m",
+            Cardinality::Unknown => "unknown",
+        }
+    }
+}
+
 /// A column by its table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ColumnOf {
