@@ -1,16 +1,21 @@
 //! What the index holds of a table's columns, as far as joins and relevance need it.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use limn_profile::{SketchError, ValueSet};
 use limn_segment::{TableKey, TableRecord};
 
 use crate::names::{last_part, qualified, stems, words};
+use crate::vectors::TableVectors;
 
 /// Columns of a table that take part; of wider tables, the first.
 const MOST: usize = 200;
 /// From this uniqueness on a column is what rows are known by: an estimate may be a little less than 1.
 const UNIQUE: f64 = 0.999;
+
+/// Values that are known of a column, at most.
+const VALUES: usize = 128;
 
 /// Kinds of values that may be equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +64,8 @@ pub struct TableColumns {
     pub columns: Vec<Column>,
     /// No other of this process has it.
     pub(crate) id: u64,
+    /// Made when they are needed first.
+    pub(crate) vectors: OnceLock<TableVectors>,
 }
 
 static MADE: AtomicU64 = AtomicU64::new(0);
@@ -93,6 +100,7 @@ impl TableColumns {
             table: row.key(),
             columns: columns.collect::<Result<_, SketchError>>()?,
             id: MADE.fetch_add(1, Ordering::Relaxed),
+            vectors: OnceLock::new(),
         })
     }
 
@@ -107,6 +115,7 @@ impl TableColumns {
             table: self.table.clone(),
             columns,
             id: MADE.fetch_add(1, Ordering::Relaxed),
+            vectors: self.vectors.clone(),
         }
     }
 
@@ -119,13 +128,16 @@ impl TableColumns {
         parts.collect::<Vec<_>>().join("\0")
     }
 
-    /// About how many bytes they take.
+    /// About how many bytes they take, with vectors of so many dimensions.
     #[must_use]
-    pub fn bytes(&self) -> usize {
+    pub fn bytes(&self, dimensions: usize) -> usize {
         let of = |column: &Column| {
             let texts = column.name.len() + column.text.len() + 2 * column.qualified.len();
-            let values = column.values.as_ref().map_or(0, |_| 8 * 128);
-            texts + values + size_of::<Column>()
+            let values = column
+                .values
+                .as_ref()
+                .map_or(0, |_| VALUES * size_of::<u64>());
+            texts + values + 2 * dimensions * size_of::<f32>() + size_of::<Column>()
         };
         self.columns.iter().map(of).sum()
     }

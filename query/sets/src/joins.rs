@@ -5,16 +5,16 @@
 //! the referring column's values that the key has (Jaccard alone punishes small foreign keys), each by its lower confidence
 //! bound; columns of one value and booleans join nothing; and tables whose names begin alike join a little better.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use limn_models::ModelError;
+use limn_models::{Embedder, ModelError};
 use limn_segment::TableKey;
-use moka::sync::Cache;
 use serde::Serialize;
 
 use crate::columns::{Column, Kind, TableColumns};
 use crate::names::{kinship, overlap};
-use crate::vectors::{Vector, Vectors, cosine};
+use crate::vectors::{TableVectors, cosine, prepare};
 
 /// How many rows of one side a row of the other finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -97,28 +97,33 @@ const FOR_UNKNOWN: f64 = 0.5;
 const APART: f64 = 0.25;
 /// The most that alike beginnings of tables' names add.
 const KINSHIP: f64 = 0.4;
-/// Pairs of tables that are kept.
-const KEPT: u64 = 200_000;
+/// Pairs of tables that are kept; then all are forgotten.
+const KEPT: usize = 200_000;
 
 /// Joins by what the index holds of the columns, found when they are asked for and kept.
 pub(crate) struct Sketched {
-    vectors: Arc<Vectors>,
-    kept: Cache<(u64, u64), Option<Arc<Join>>>,
+    embedder: Arc<dyn Embedder>,
+    kept: Mutex<HashMap<(u64, u64), Option<Arc<Join>>>>,
 }
 
 impl Sketched {
-    pub(crate) fn new(vectors: Arc<Vectors>) -> Sketched {
+    pub(crate) fn new(embedder: Arc<dyn Embedder>) -> Sketched {
         Sketched {
-            vectors,
-            kept: Cache::new(KEPT),
+            embedder,
+            kept: Mutex::default(),
         }
     }
-}
 
-/// A table's columns with the vectors of their names.
-struct Side<'a> {
-    table: &'a TableColumns,
-    names: Vec<Vector>,
+    /// The pairs that are kept, with what is known of them; those that are not have none.
+    fn known(
+        &self,
+        tables: &[Arc<TableColumns>],
+    ) -> Vec<(usize, usize, Option<Option<Arc<Join>>>)> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let pairs = (0..tables.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+        let known = pairs.map(|(a, b)| (a, b, kept.get(&(tables[a].id, tables[b].id)).cloned()));
+        known.collect()
+    }
 }
 
 impl Joins for Sketched {
@@ -126,39 +131,40 @@ impl Joins for Sketched {
         &self,
         tables: &[Arc<TableColumns>],
     ) -> Result<Vec<(usize, usize, Arc<Join>)>, ModelError> {
-        let mut sides: Vec<Option<Side>> = tables.iter().map(|_| None).collect();
-        let mut joins = Vec::new();
-        for b in 0..tables.len() {
-            for a in 0..b {
-                let key = (tables[a].id, tables[b].id);
-                let join = match self.kept.get(&key) {
-                    Some(join) => join,
-                    None => {
-                        for at in [a, b] {
-                            if sides[at].is_none() {
-                                sides[at] = Some(Side::of(&tables[at], &self.vectors)?);
-                            }
-                        }
-                        let (Some(first), Some(second)) = (&sides[a], &sides[b]) else {
-                            continue;
-                        };
-                        let join = first.best_join(second).map(Arc::new);
-                        self.kept.insert(key, join.clone());
-                        join
-                    }
-                };
-                joins.extend(join.map(|join| (a, b, join)));
-            }
+        let pairs = self.known(tables);
+        if pairs.iter().any(|(.., known)| known.is_none()) {
+            prepare(self.embedder.as_ref(), tables)?;
         }
+        let (mut joins, mut made) = (Vec::new(), Vec::new());
+        for (a, b, known) in pairs {
+            let (first, second) = (Side::of(&tables[a]), Side::of(&tables[b]));
+            let join = known.unwrap_or_else(|| {
+                let join = first.zip(second).and_then(|(a, b)| a.best_join(&b));
+                let join = join.map(Arc::new);
+                made.push(((tables[a].id, tables[b].id), join.clone()));
+                join
+            });
+            joins.extend(join.map(|join| (a, b, join)));
+        }
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() + made.len() > KEPT {
+            kept.clear();
+        }
+        kept.extend(made);
         Ok(joins)
     }
 }
 
+/// A table's columns with their vectors.
+struct Side<'a> {
+    table: &'a TableColumns,
+    vectors: &'a TableVectors,
+}
+
 impl<'a> Side<'a> {
-    fn of(table: &'a TableColumns, vectors: &Vectors) -> Result<Side<'a>, ModelError> {
-        let names = table.columns.iter().map(|it| it.qualified.as_str());
-        let names = vectors.of(&names.collect::<Vec<_>>())?;
-        Ok(Side { table, names })
+    fn of(table: &'a TableColumns) -> Option<Side<'a>> {
+        let vectors = table.vectors.get()?;
+        Some(Side { table, vectors })
     }
 
     fn best_join(&self, other: &Side) -> Option<Join> {
@@ -170,7 +176,9 @@ impl<'a> Side<'a> {
                 if key <= least || !may_join(column, with) {
                     continue;
                 }
-                let likeness = likeness(column, with, || cosine(&self.names[at], &other.names[to]));
+                let likeness = likeness(column, with, || {
+                    cosine(&self.vectors.names[at], &other.vectors.names[to])
+                });
                 let pair = Pair::of(column, with, likeness);
                 let weight = key * pair.relevance();
                 if weight > least {

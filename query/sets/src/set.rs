@@ -11,7 +11,7 @@ use crate::joins::{Joins, Sketched};
 use crate::optimise::{Instance, Optimum};
 use crate::parts::Part;
 use crate::plan::Plan;
-use crate::vectors::{Vectors, cosine};
+use crate::vectors::{cosine, embed, prepare};
 
 /// How many tables a set has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum SetSize {
 const MOST: usize = 6;
 const LEAST_GAIN: f64 = 1.45;
 /// How long the best set of a size is searched.
-const SEARCHED: Duration = Duration::from_millis(200);
+const SEARCHED: Duration = Duration::from_millis(50);
 
 /// A table that may be in the set.
 #[derive(Clone, Debug)]
@@ -49,9 +49,9 @@ pub struct TableSet {
     pub gap: f64,
 }
 
-/// Finds sets; keeps vectors of columns, and joins, between questions. Shared by any number of threads.
+/// Finds sets; keeps joins between questions. Shared by any number of threads.
 pub struct Sets {
-    vectors: Arc<Vectors>,
+    embedder: Arc<dyn Embedder>,
     joins: Box<dyn Joins>,
 }
 
@@ -59,9 +59,8 @@ impl Sets {
     /// Finds sets by what the index holds of the columns.
     #[must_use]
     pub fn new(embedder: Arc<dyn Embedder>) -> Sets {
-        let vectors = Arc::new(Vectors::new(embedder));
-        let joins = Box::new(Sketched::new(Arc::clone(&vectors)));
-        Sets { vectors, joins }
+        let joins = Box::new(Sketched::new(Arc::clone(&embedder)));
+        Sets { embedder, joins }
     }
 
     /// The best set among candidates, best first, for a question's parts.
@@ -116,15 +115,15 @@ impl Sets {
         parts: &[Part],
         tables: &[Arc<TableColumns>],
     ) -> Result<(), ModelError> {
-        let parts = self.vectors.fresh(parts.iter().map(Part::to_string))?;
-        let columns = tables.iter().flat_map(|it| &it.columns);
-        let texts: Vec<&str> = columns.map(|column| column.text.as_str()).collect();
-        let vectors = self.vectors.of(&texts)?;
-        for part in &parts {
-            let mut vectors = vectors.iter();
+        let embedder = self.embedder.as_ref();
+        prepare(embedder, tables)?;
+        let parts: Vec<String> = parts.iter().map(Part::to_string).collect();
+        // These are not kept: how soon an answer comes says nothing of what others have asked.
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        for part in embed(embedder, &parts)? {
             instance.add_part(tables.iter().map(|table| {
-                let own = vectors.by_ref().take(table.columns.len());
-                own.fold(0.0_f64, |best, column| best.max(cosine(part, column)))
+                let columns = table.vectors.get().into_iter().flat_map(|it| &it.texts);
+                columns.fold(0.0_f64, |best, column| best.max(cosine(&part, column)))
             }));
         }
         Ok(())

@@ -1,85 +1,60 @@
-//! Vectors of short texts, each embedded once as long as there is room for it.
+//! Vectors of columns, made once for each table.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use limn_models::{Embedder, ModelError};
-use moka::sync::Cache;
 
-/// Bytes of vectors that are kept: of 384 dimensions, of about 40,000 columns.
-const KEPT_BYTES: u64 = 64 << 20;
+use crate::columns::TableColumns;
+
 /// Texts that are embedded at a time.
 const BATCH: usize = 64;
 
-/// A text's vector, of unit length.
-pub(crate) type Vector = Arc<[f32]>;
-
-/// An embedder and what it gave.
-pub(crate) struct Vectors {
-    embedder: Arc<dyn Embedder>,
-    kept: Cache<u128, Vector>,
+/// The vectors of a table's columns in their order, of unit length.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TableVectors {
+    /// Of what parts of questions are compared with.
+    pub(crate) texts: Vec<Vec<f32>>,
+    /// Of the names by which columns join.
+    pub(crate) names: Vec<Vec<f32>>,
 }
 
-impl Vectors {
-    pub(crate) fn new(embedder: Arc<dyn Embedder>) -> Vectors {
-        let weigh = |_: &u128, vector: &Vector| u32::try_from(64 + 4 * vector.len());
-        Vectors {
-            embedder,
-            kept: Cache::builder()
-                .weigher(move |key, vector| weigh(key, vector).unwrap_or(u32::MAX))
-                .max_capacity(KEPT_BYTES)
-                .build(),
-        }
+/// Makes the vectors of those tables that have none yet.
+///
+/// # Errors
+/// Where the model fails.
+pub(crate) fn prepare(
+    embedder: &dyn Embedder,
+    tables: &[Arc<TableColumns>],
+) -> Result<(), ModelError> {
+    let missing = tables.iter().filter(|table| table.vectors.get().is_none());
+    let missing: Vec<&Arc<TableColumns>> = missing.collect();
+    let columns = || missing.iter().flat_map(|table| &table.columns);
+    let texts = columns().map(|column| column.text.as_str());
+    let names = columns().map(|column| column.qualified.as_str());
+    let mut texts = embed(embedder, &texts.collect::<Vec<_>>())?.into_iter();
+    let mut names = embed(embedder, &names.collect::<Vec<_>>())?.into_iter();
+    for table in missing {
+        let count = table.columns.len();
+        let vectors = TableVectors {
+            texts: texts.by_ref().take(count).collect(),
+            names: names.by_ref().take(count).collect(),
+        };
+        // Another question may have made the same ones meanwhile.
+        let _ = table.vectors.set(vectors);
     }
+    Ok(())
+}
 
-    /// The vectors of texts that are not kept: how soon an answer comes says nothing of what others have asked.
-    ///
-    /// # Errors
-    /// Where the model fails.
-    pub(crate) fn fresh(
-        &self,
-        texts: impl Iterator<Item = String>,
-    ) -> Result<Vec<Vec<f32>>, ModelError> {
-        let texts: Vec<String> = texts.collect();
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        self.embedder.embed(&texts)
+/// The vectors of texts.
+///
+/// # Errors
+/// Where the model fails.
+pub(crate) fn embed(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
+    let mut vectors = Vec::with_capacity(texts.len());
+    for batch in texts.chunks(BATCH) {
+        vectors.extend(embedder.embed(batch)?);
     }
-
-    /// The vectors of texts, in order.
-    ///
-    /// # Errors
-    /// Where the model fails.
-    pub(crate) fn of(&self, texts: &[&str]) -> Result<Vec<Vector>, ModelError> {
-        let key = |text: &str| limn_segment::text_hash(text);
-        let mut found: Vec<Option<Vector>> =
-            texts.iter().map(|text| self.kept.get(&key(text))).collect();
-        let missing = texts.iter().zip(&found);
-        let missing: BTreeSet<&str> = missing
-            .filter(|(_, found)| found.is_none())
-            .map(|(text, _)| *text)
-            .collect();
-        let missing: Vec<&str> = missing.into_iter().collect();
-        let mut made: Vec<(&str, Vector)> = Vec::with_capacity(missing.len());
-        for batch in missing.chunks(BATCH) {
-            let vectors = self.embedder.embed(batch)?.into_iter().map(Vector::from);
-            made.extend(batch.iter().copied().zip(vectors));
-        }
-        for (text, vector) in &made {
-            self.kept.insert(key(text), Arc::clone(vector));
-        }
-        for (text, found) in texts.iter().zip(&mut found) {
-            if found.is_none() {
-                let at = made.binary_search_by(|(made, _)| made.cmp(text)).ok();
-                *found = at.map(|at| Arc::clone(&made[at].1));
-            }
-        }
-        // Whatever was not kept has been made.
-        let none = || Vector::from(vec![0.0; self.embedder.dimensions()]);
-        Ok(found
-            .into_iter()
-            .map(|it| it.unwrap_or_else(none))
-            .collect())
-    }
+    Ok(vectors)
 }
 
 /// The cosine of two vectors of unit length, 0 where they point apart.

@@ -11,7 +11,7 @@ use std::time::Instant;
 use super::{Instance, Optimum};
 
 /// Branches between two looks at the clock.
-const UNWATCHED: u32 = 1 << 10;
+const UNWATCHED: u32 = 1 << 6;
 /// Sums in another order differ by less than this share; bounds have to allow for it.
 const ROUNDING: f64 = 1e-12;
 
