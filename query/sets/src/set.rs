@@ -55,6 +55,12 @@ pub struct Sets {
     joins: Box<dyn Joins>,
 }
 
+impl std::fmt::Debug for Sets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sets").finish_non_exhaustive()
+    }
+}
+
 impl Sets {
     /// Finds sets by what the index holds of the columns.
     #[must_use]

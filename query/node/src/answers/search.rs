@@ -5,14 +5,17 @@ use std::time::Instant;
 
 use limn_retrieval::{Evidence, Hit, Query};
 use limn_segment::{BlockKind, TableKey};
+use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::filter::Filter;
 use super::preview::{self, Matching};
+use super::sets::{self, SetPlan};
 use super::time_or_date::TimeOrDate;
 use super::{Grant, TableLine, bounded, short_enough};
 use crate::access::Right;
+use crate::live::View;
 use crate::node::Node;
 use crate::problem::Problem;
 use crate::shelf::Column;
@@ -43,7 +46,12 @@ const COLUMNS: usize = 12;
 pub struct SearchRequest {
     /// The question in plain words.
     pub q: String,
-    /// How many tables are wanted: 1 to 1000, 5 if nothing is said.
+    /// What is wanted: `tables` that each answer it, if nothing is said, or the `set` of tables that do together.
+    #[serde(default)]
+    #[param(inline)]
+    #[schema(inline)]
+    pub mode: Option<SearchMode>,
+    /// How many tables are wanted: 1 to 1000, 5 if nothing is said. Of a set 1 to 20, as many as are worth it if nothing is said.
     #[serde(default)]
     #[param(minimum = 1, maximum = 1000)]
     #[schema(minimum = 1, maximum = 1000)]
@@ -98,6 +106,17 @@ pub struct SearchRequest {
     pub modified_before: Option<TimeOrDate>,
 }
 
+/// What is wanted of a question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SearchMode {
+    /// Tables that answer it, best first.
+    #[default]
+    Tables,
+    /// Tables that answer it together, and how they join.
+    Set,
+}
+
 /// The tables found, best first.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SearchAnswer {
@@ -107,8 +126,10 @@ pub struct SearchAnswer {
     pub snapshot: u64,
     /// The best grade of its tables; null without any.
     pub grade: Option<Grade>,
-    /// The tables, best first.
+    /// The tables, best first; of a set in the order of its plan.
     pub results: Vec<SearchResult>,
+    /// How the tables of a set join; null where no set was asked for.
+    pub plan: Option<SetPlan>,
     /// What took part.
     pub modes: Modes,
     /// The number of tables among which was searched.
@@ -182,7 +203,7 @@ pub enum Grade {
 }
 
 impl Grade {
-    fn of(grade: limn_retrieval::Grade) -> Self {
+    pub(super) fn of(grade: limn_retrieval::Grade) -> Self {
         match grade {
             limn_retrieval::Grade::Strong => Self::Strong,
             limn_retrieval::Grade::Weak => Self::Weak,
@@ -230,6 +251,8 @@ pub async fn search(
     let filter = filter(&request);
     let preview_rows = preview_rows(request.preview_rows)?;
     query.vector = Some(node.questions.vector(&grant.caller, &query.text).await?);
+    query.until = Some(grant.until);
+    query.grading = node.grading;
     let few = query.k <= FEW;
     if request.judge == Some(true) && !few {
         return Err(Problem::bad(
@@ -237,14 +260,15 @@ pub async fn search(
             format!("choose at most {FEW}, or judge: false"),
         ));
     }
+    if request.mode == Some(SearchMode::Set) {
+        return sets::search(node, grant, request, query, started).await;
+    }
     let wants_judge = request.judge.unwrap_or(true) && few;
     // What a judge reads of a table holds values.
     query.judge = node
         .judge
         .clone()
         .filter(|_| wants_judge && grant.shows_values);
-    query.until = Some(grant.until);
-    query.grading = node.grading;
     let is_judged = query.judge.is_some();
     let view = grant.view.clone();
     // A filter looks at every table, and a long question at many words.
@@ -254,10 +278,7 @@ pub async fn search(
     let trouble = Arc::clone(&node.trouble);
     let find = move || -> Result<limn_retrieval::Answer, Problem> {
         if let Some(filter) = filter {
-            filter.check(&view.shelf)?;
-            let facts = |key: &TableKey| view.shelf.get(key);
-            let fits = |key: &TableKey| facts(key).is_some_and(|table| filter.allows(&table));
-            query.selection = Some(view.searcher.select(fits).into());
+            select(&view, &filter, &mut query)?;
         }
         let Some(verdicts) = verdicts else {
             let answered = view.searcher.search(&query);
@@ -302,11 +323,21 @@ pub async fn search(
             judge: is_judged && results.iter().any(|result| result.judged.is_some()),
         },
         results,
+        plan: None,
         tables_searched: grant.view.searcher.table_count(),
         tables: grant.view.shelf.tables().len(),
         notes,
         took_ms: (started.elapsed().as_secs_f64() * 1e6).round() / 1e3,
     })
+}
+
+/// Restricts a question to the tables that a filter allows.
+pub(super) fn select(view: &View, filter: &Filter, query: &mut Query) -> Result<(), Problem> {
+    filter.check(&view.shelf)?;
+    let facts = |key: &TableKey| view.shelf.get(key);
+    let fits = |key: &TableKey| facts(key).is_some_and(|table| filter.allows(&table));
+    query.selection = Some(view.searcher.select(fits).into());
+    Ok(())
 }
 
 fn query(request: &SearchRequest) -> Result<Query, Problem> {
@@ -352,7 +383,7 @@ fn blocks(asked: Option<usize>) -> Result<usize, Problem> {
     ))
 }
 
-fn result(grant: &Grant, hit: Hit) -> Option<SearchResult> {
+pub(super) fn result(grant: &Grant, hit: Hit) -> Option<SearchResult> {
     let key = TableKey {
         lake: hit.lake,
         name: hit.table,
@@ -379,7 +410,7 @@ fn result(grant: &Grant, hit: Hit) -> Option<SearchResult> {
     })
 }
 
-fn preview_rows(asked: Option<usize>) -> Result<usize, Problem> {
+pub(super) fn preview_rows(asked: Option<usize>) -> Result<usize, Problem> {
     let asked = asked.unwrap_or(0);
     if asked <= PREVIEW_ROWS {
         return Ok(asked);
@@ -391,7 +422,7 @@ fn preview_rows(asked: Option<usize>) -> Result<usize, Problem> {
 }
 
 /// Adds the columns and rows that match. A table whose row is gone since, with its snapshot, has none.
-async fn add_previews(
+pub(super) async fn add_previews(
     node: &Node,
     grant: &Grant,
     question: &str,
@@ -420,7 +451,7 @@ async fn add_previews(
 }
 
 /// What is asked of tables beside the question; none, where nothing is.
-fn filter(request: &SearchRequest) -> Option<Filter> {
+pub(super) fn filter(request: &SearchRequest) -> Option<Filter> {
     let ms = |time: Option<TimeOrDate>| time.map(|time| time.0.timestamp_millis());
     let filter = Filter {
         format: request.format.clone(),
