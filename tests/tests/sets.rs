@@ -1,4 +1,5 @@
-//! `limn search --join`: the tables that answer a question together, how they join, and SQL that joins them.
+//! `limn search --join`: the tables that answer a question together, how they join, and SQL that
+//! joins them.
 
 use std::fmt::Write;
 use std::fs;

@@ -1,4 +1,5 @@
-//! A question, answered by a set: in two steps, as the columns of the candidates are read between them.
+//! A question, answered by a set: in two steps, as the columns of the candidates are read between
+//! them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,8 +13,8 @@ use crate::parts::{Part, parts};
 use crate::plan::Plan;
 use crate::set::{Candidate, SetSize, Sets};
 
-/// Tables that the ranking gives, and among which a set is chosen: the first fifty hold all needed tables four times as often
-/// as the first five.
+/// Tables that the ranking gives, and among which a set is chosen: the first fifty hold all needed
+/// tables four times as often as the first five.
 const RANKED: usize = 100;
 const CANDIDATES: usize = 50;
 /// So many like tables of a folder are a family, of which the one that ranks first is a candidate.
@@ -22,15 +23,16 @@ const FAMILY: usize = 3;
 /// The tables that answer a question together, as search answers, with how they join.
 #[derive(Clone, Debug, Serialize)]
 pub struct SetAnswer {
-    /// The tables: first those that join, in the order of the plan, then those that nothing connects.
+    /// The tables: first those that join, in the order of the plan, then those that nothing
+    /// connects.
     #[serde(flatten)]
     pub answer: Answer,
     /// What the question was read as.
     pub parts: Vec<String>,
     /// How they join.
     pub plan: Plan,
-    /// How much better another set of this size may be, as a share of this one's worth: 0 unless there was no time to look
-    /// at all of them.
+    /// How much better another set of this size may be, as a share of this one's worth: 0 unless
+    /// there was no time to look at all of them.
     pub gap: f64,
 }
 
@@ -59,8 +61,8 @@ impl SetQuery {
         })
     }
 
-    /// The second step: the set among the candidates, with the texts that make each of its tables match. A candidate without
-    /// columns is none.
+    /// The second step: the set among the candidates, with the texts that make each of its tables
+    /// match. A candidate without columns is none.
     ///
     /// # Errors
     /// As [`Searcher::search`].

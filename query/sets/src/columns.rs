@@ -11,7 +11,8 @@ use crate::vectors::TableVectors;
 
 /// Columns of a table that take part; of wider tables, the first.
 const MOST: usize = 200;
-/// From this uniqueness on a column is what rows are known by: an estimate may be a little less than 1.
+/// From this uniqueness on a column is what rows are known by: an estimate may be a little less
+/// than 1.
 const UNIQUE: f64 = 0.999;
 
 /// Values that are known of a column, at most.

@@ -1,4 +1,5 @@
-//! How often sets are the tables that answer: precision, recall, F1 and full, as JAR (§4.1) measures.
+//! How often sets are the tables that answer: precision, recall, F1 and full, as JAR (§4.1)
+//! measures.
 
 use serde::Serialize;
 
@@ -18,8 +19,8 @@ pub struct SetShares {
 }
 
 impl SetShares {
-    /// Of sets, each with the names of the tables that are needed and of those that were found. A question that needs none does
-    /// not count.
+    /// Of sets, each with the names of the tables that are needed and of those that were found. A
+    /// question that needs none does not count.
     pub fn of<'a>(sets: impl Iterator<Item = (&'a [String], &'a [String])>) -> SetShares {
         let (mut sum, mut count) = (SetShares::default(), 0);
         for (needed, found) in sets {

@@ -1,9 +1,10 @@
 //! How two tables join: by which columns, how well, and what is known of it.
 //!
-//! The weight of a pair of columns is JAR's (§3.3), ω = max(u) · (j + e) / 2 with values' overlap j, names' likeness e, and
-//! uniqueness u: the likelier one of them is a key, the better. Beyond the paper, j is the mean of Jaccard and of the share of
-//! the referring column's values that the key has (Jaccard alone punishes small foreign keys), each by its lower confidence
-//! bound; columns of one value and booleans join nothing; and tables whose names begin alike join a little better.
+//! The weight of a pair of columns is JAR's (§3.3), ω = max(u) · (j + e) / 2 with values' overlap
+//! j, names' likeness e, and uniqueness u: the likelier one of them is a key, the better. Beyond
+//! the paper, j is the mean of Jaccard and of the share of the referring column's values that the
+//! key has (Jaccard alone punishes small foreign keys), each by its lower confidence bound; columns
+//! of one value and booleans join nothing; and tables whose names begin alike join a little better.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -66,7 +67,8 @@ pub struct Join {
     pub right: ColumnOf,
     /// Rows of the left side to rows of the right.
     pub cardinality: Cardinality,
-    /// The share of the left column's values that the right one has, about; `None` where values are not known.
+    /// The share of the left column's values that the right one has, about; `None` where values are
+    /// not known.
     pub containment: Option<f64>,
     /// Why they are thought to join, in words.
     pub evidence: String,
@@ -75,16 +77,24 @@ pub struct Join {
     pub weight: f64,
 }
 
+/// Two of some tables, by their places, and how they join.
+#[derive(Clone, Debug)]
+pub struct Joined {
+    /// The place of one of them.
+    pub first: usize,
+    /// That of the other, behind it.
+    pub second: usize,
+    /// The best pair of their columns.
+    pub join: Arc<Join>,
+}
+
 /// Who knows how tables join.
 pub trait Joins: Send + Sync {
-    /// The best pair of columns of each two of these tables that join: by the tables' places, the first before the second.
+    /// Each two of these tables that join.
     ///
     /// # Errors
     /// Where names are compared by their meaning, and the embedder fails.
-    fn among(
-        &self,
-        tables: &[Arc<TableColumns>],
-    ) -> Result<Vec<(usize, usize, Arc<Join>)>, ModelError>;
+    fn among(&self, tables: &[Arc<TableColumns>]) -> Result<Vec<Joined>, ModelError>;
 }
 
 /// Weights below this are no joins.
@@ -100,10 +110,13 @@ const KINSHIP: f64 = 0.4;
 /// Pairs of tables that are kept; then all are forgotten.
 const KEPT: usize = 200_000;
 
+/// The best join of two tables, or that there is none.
+type Known = Option<Arc<Join>>;
+
 /// Joins by what the index holds of the columns, found when they are asked for and kept.
 pub(crate) struct Sketched {
     embedder: Arc<dyn Embedder>,
-    kept: Mutex<HashMap<(u64, u64), Option<Arc<Join>>>>,
+    kept: Mutex<HashMap<(u64, u64), Known>>,
 }
 
 impl Sketched {
@@ -115,10 +128,7 @@ impl Sketched {
     }
 
     /// The pairs that are kept, with what is known of them; those that are not have none.
-    fn known(
-        &self,
-        tables: &[Arc<TableColumns>],
-    ) -> Vec<(usize, usize, Option<Option<Arc<Join>>>)> {
+    fn known(&self, tables: &[Arc<TableColumns>]) -> Vec<(usize, usize, Option<Known>)> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let pairs = (0..tables.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
         let known = pairs.map(|(a, b)| (a, b, kept.get(&(tables[a].id, tables[b].id)).cloned()));
@@ -127,24 +137,25 @@ impl Sketched {
 }
 
 impl Joins for Sketched {
-    fn among(
-        &self,
-        tables: &[Arc<TableColumns>],
-    ) -> Result<Vec<(usize, usize, Arc<Join>)>, ModelError> {
+    fn among(&self, tables: &[Arc<TableColumns>]) -> Result<Vec<Joined>, ModelError> {
         let pairs = self.known(tables);
         if pairs.iter().any(|(.., known)| known.is_none()) {
             prepare(self.embedder.as_ref(), tables)?;
         }
         let (mut joins, mut made) = (Vec::new(), Vec::new());
         for (a, b, known) in pairs {
-            let (first, second) = (Side::of(&tables[a]), Side::of(&tables[b]));
+            let (one, other) = (Side::of(&tables[a]), Side::of(&tables[b]));
             let join = known.unwrap_or_else(|| {
-                let join = first.zip(second).and_then(|(a, b)| a.best_join(&b));
+                let join = one.zip(other).and_then(|(a, b)| a.best_join(&b));
                 let join = join.map(Arc::new);
                 made.push(((tables[a].id, tables[b].id), join.clone()));
                 join
             });
-            joins.extend(join.map(|join| (a, b, join)));
+            joins.extend(join.map(|join| Joined {
+                first: a,
+                second: b,
+                join,
+            }));
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() + made.len() > KEPT {
@@ -246,7 +257,8 @@ impl Pair {
                 jaccard: overlap.jaccard.low,
                 first_in_second: ahead.low,
                 second_in_first: back.low,
-                // The unique one is referred to; where both are, the one that has the other's values.
+                // The unique one is referred to; where both are, the one that has the other's
+                // values.
                 is_turned: match (a.is_unique(), b.is_unique()) {
                     (Some(true), Some(true)) => back.value > ahead.value,
                     _ => of_a > of_b,
@@ -313,5 +325,107 @@ impl Shared {
             true => self.second_in_first,
             false => self.first_in_second,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use limn_models::HashedWords;
+    use limn_profile::ColumnBuilder;
+    use limn_segment::{ColumnRecord, TableRecord};
+
+    use super::*;
+
+    /// A table with values by column, as the index has it; without values where there are none.
+    fn table(name: &str, columns: &[(&str, Vec<String>)]) -> Arc<TableColumns> {
+        let (mut records, mut sketches) = (Vec::new(), Vec::new());
+        for (column, values) in columns {
+            let mut builder = ColumnBuilder::new(*column);
+            values.iter().for_each(|value| builder.push(Some(value)));
+            let summary = builder.finish(true);
+            records.push(ColumnRecord {
+                name: (*column).to_owned(),
+                data_type: summary.data_type.to_string(),
+                distinct: summary.profile.distinct(),
+                distinct_exact: summary.profile.distinct_exact(),
+                uniqueness: (!values.is_empty()).then(|| summary.profile.uniqueness()),
+                profile_exact: summary.profile.exact,
+                ..ColumnRecord::default()
+            });
+            sketches.push(summary.profile.frequent.to_sketch());
+        }
+        let row = TableRecord {
+            lake: "/lake".to_owned(),
+            name: name.to_owned(),
+            columns: records,
+            sketches: sketches.into_iter().collect(),
+            ..TableRecord::default()
+        };
+        Arc::new(TableColumns::of_row(&row).unwrap())
+    }
+
+    fn values(count: usize, value: impl Fn(usize) -> String) -> Vec<String> {
+        (0..count).map(value).collect()
+    }
+
+    fn joins(tables: &[Arc<TableColumns>]) -> Vec<Joined> {
+        let joins = Sketched::new(Arc::new(HashedWords));
+        let found = joins.among(tables).unwrap();
+        let again = joins.among(tables).unwrap();
+        let ends = |it: &Joined| (it.first, it.second, Arc::clone(&it.join));
+        assert_eq!(
+            found.iter().map(ends).collect::<Vec<_>>(),
+            again.iter().map(ends).collect::<Vec<_>>()
+        );
+        found
+    }
+
+    #[test]
+    fn a_foreign_key_refers_to_its_key() {
+        let key = |n: usize| format!("K{:03}", n % 50);
+        let town = |n: usize| format!("town {}", n % 3);
+        let orders = table(
+            "orders",
+            &[("customer", values(300, key)), ("state", values(300, town))],
+        );
+        let customers = table("customers", &[("id", values(60, |n| format!("K{n:03}")))]);
+        let found = joins(&[customers, orders]);
+        let [joined] = found.as_slice() else {
+            panic!("{found:?}")
+        };
+        let join = &joined.join;
+        assert_eq!(
+            (join.left.table.as_str(), join.left.column.as_str()),
+            ("orders", "customer")
+        );
+        assert_eq!(
+            (join.right.column.as_str(), join.cardinality),
+            ("id", Cardinality::ManyToOne)
+        );
+        assert_eq!(join.containment, Some(1.0));
+    }
+
+    #[test]
+    fn what_says_nothing_joins_nothing() {
+        let constant = || values(50, |_| "A".to_owned());
+        let truth = || values(50, |n| (n % 2 == 0).to_string());
+        let a = table("a", &[("kind", constant()), ("open", truth())]);
+        let b = table("b", &[("kind", constant()), ("open", truth())]);
+        assert!(joins(&[a, b]).is_empty());
+        assert!(joins(&[table("none", &[]), table("empty", &[])]).is_empty());
+    }
+
+    #[test]
+    fn names_join_where_no_values_are_known() {
+        let (a, b) = (("customer_id", Vec::new()), ("customer_id", Vec::new()));
+        let found = joins(&[table("orders", &[a]), table("customers", &[b])]);
+        let join = &found[0].join;
+        assert_eq!(
+            (join.cardinality, join.containment),
+            (Cardinality::Unknown, None)
+        );
+        assert!(join.evidence.contains("not known"));
     }
 }

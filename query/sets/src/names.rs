@@ -2,7 +2,8 @@
 
 use limn_segment::analyzer::analyze;
 
-/// The words of a name, in lower case and as they are written: `order_id` and `OrderID` are `order id`.
+/// The words of a name, in lower case and as they are written: `order_id` and `OrderID` are `order
+/// id`.
 pub(crate) fn words(name: &str) -> String {
     let mut words = String::with_capacity(name.len() + 4);
     let mut before: Option<char> = None;
@@ -43,8 +44,8 @@ pub(crate) fn overlap(a: &[String], b: &[String]) -> f64 {
     shared as f64 / a.len().min(b.len()).max(1) as f64
 }
 
-/// How many words two tables' names begin with alike, as a share of the shorter: tables of one folder, or with one prefix, are
-/// about one thing.
+/// How many words two tables' names begin with alike, as a share of the shorter: tables of one
+/// folder, or with one prefix, are about one thing.
 pub(crate) fn kinship(a: &str, b: &str) -> f64 {
     let (a, b) = (words(a), words(b));
     let shared = a.split(' ').zip(b.split(' ')).take_while(|(a, b)| a == b);

@@ -1,14 +1,16 @@
 //! The best set of k candidates: those that match a question, cover its parts and join.
 //!
-//! JAR (ACL 2024, §3.2) states it as a mixed-integer program: exactly k tables, at most k − 1 joins between them that connect
-//! them all, one pair of columns for each pair of tables, each part of the question covered by a column. Here every part is
-//! covered once, by its best table (the paper's large α, which then adds the same to every set). The optimum over joins and
-//! covers of a *given* set B has a closed form:
+//! JAR (ACL 2024, §3.2) states it as a mixed-integer program: exactly k tables, at most k − 1 joins
+//! between them that connect them all, one pair of columns for each pair of tables, each part of
+//! the question covered by a column. Here every part is covered once, by its best table (the
+//! paper's large α, which then adds the same to every set). The optimum over joins and covers of a
+//! *given* set B has a closed form:
 //!
-//! Σ_{i ∈ B} coarse_i + Σ_parts max_{i ∈ B} relevance_{part, i} + the weight of a maximum spanning tree of B
+//! Σ_{i ∈ B} coarse_i + Σ_parts max_{i ∈ B} relevance_{part, i} + the weight of a maximum spanning
+//! tree of B
 //!
-//! and no value where B is disconnected. Over the sets it is found by branch and bound: as soon as a bound shows it, or
-//! by a deadline, and then with the gap that is left.
+//! and no value where B is disconnected. Over the sets it is found by branch and bound: as soon as
+//! a bound shows it, or by a deadline, and then with the gap that is left.
 
 use std::time::Instant;
 
@@ -16,7 +18,8 @@ use search::Search;
 
 mod search;
 
-/// What is known of the candidates: scores that are weighted already. What is no finite number counts 0.
+/// What is known of the candidates: scores that are weighted already. What is no finite number
+/// counts 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Instance {
     coarse: Vec<f64>,
@@ -33,7 +36,8 @@ pub struct Optimum {
     pub chosen: Vec<usize>,
     /// What the set is worth.
     pub value: f64,
-    /// How much more another set of this size may be worth, at most: 0 where the search came to its end.
+    /// How much more another set of this size may be worth, at most: 0 where the search came to its
+    /// end.
     pub gap: f64,
 }
 
@@ -65,7 +69,8 @@ impl Instance {
         self.coarse.is_empty()
     }
 
-    /// Adds a part of the question, with how well each candidate covers it; those that are not given, or below 0, do not.
+    /// Adds a part of the question, with how well each candidate covers it; those that are not
+    /// given, or below 0, do not.
     pub fn add_part(&mut self, relevance: impl IntoIterator<Item = f64>) {
         let given = relevance
             .into_iter()
@@ -74,7 +79,8 @@ impl Instance {
         self.relevance.push(given.take(self.len()).collect());
     }
 
-    /// Says how well two candidates join; not at all where it is 0 or less. A candidate does not join itself.
+    /// Says how well two candidates join; not at all where it is 0 or less. A candidate does not
+    /// join itself.
     pub fn set_join(&mut self, a: usize, b: usize, weight: f64) {
         let count = self.len();
         if a != b && a < count && b < count {
@@ -113,9 +119,10 @@ impl Instance {
         })
     }
 
-    /// The joins that connect a set with the most weight: a maximum spanning tree (Prim 1957) as pairs of what is connected
-    /// already and what is joined to it, in this order from the set's first on. `None` where the set is disconnected; among
-    /// trees of equal weight the one of the first candidates of the set.
+    /// The joins that connect a set with the most weight: a maximum spanning tree (Prim 1957) as
+    /// pairs of what is connected already and what is joined to it, in this order from the set's
+    /// first on. `None` where the set is disconnected; among trees of equal weight the one of the
+    /// first candidates of the set.
     #[must_use]
     pub fn tree(&self, set: &[usize]) -> Option<Vec<(usize, usize)>> {
         let (first, rest) = set.split_first()?;
@@ -147,8 +154,9 @@ impl Instance {
         Some(tree)
     }
 
-    /// The best connected set of `k` candidates; `None` where no `k` are connected. When `until` is over, the best so far, with
-    /// its gap: `None` then says that none was found. The same instance has the same answer, unless time is up.
+    /// The best connected set of `k` candidates; `None` where no `k` are connected. When `until` is
+    /// over, the best so far, with its gap: `None` then says that none was found. The same instance
+    /// has the same answer, unless time is up.
     #[must_use]
     pub fn best(&self, k: usize, until: Option<Instant>) -> Option<Optimum> {
         if k == 0 || k > self.len() {

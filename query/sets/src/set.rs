@@ -22,8 +22,9 @@ pub enum SetSize {
     Auto,
 }
 
-/// Tables of a set whose size is not given, at most; and what each next one has to add. Fitted to half of the questions of
-/// docs/decisions/050-sets-that-join.md, as is that relevance, joins and ranks count alike.
+/// Tables of a set whose size is not given, at most; and what each next one has to add. Fitted to
+/// half of the questions of docs/decisions/050-sets-that-join.md, as is that relevance, joins and
+/// ranks count alike.
 const MOST: usize = 6;
 const LEAST_GAIN: f64 = 1.45;
 /// How long the best set of a size is searched.
@@ -41,11 +42,13 @@ pub struct Candidate {
 /// The tables that answer a question together.
 #[derive(Clone, Debug, Default)]
 pub struct TableSet {
-    /// The candidates by number: first those that join, in the order of the plan, then those that nothing connects.
+    /// The candidates by number: first those that join, in the order of the plan, then those that
+    /// nothing connects.
     pub chosen: Vec<usize>,
     /// How they join.
     pub plan: Plan,
-    /// How much better another set of this size may be, as a share of this one's worth; 0 where none is.
+    /// How much better another set of this size may be, as a share of this one's worth; 0 where
+    /// none is.
     pub gap: f64,
 }
 
@@ -86,8 +89,8 @@ impl Sets {
         let joins = self.joins.among(&tables)?;
         let mut instance = Instance::new(shares(candidates));
         self.add_parts(&mut instance, parts, &tables)?;
-        for (a, b, join) in &joins {
-            instance.set_join(*a, *b, join.weight);
+        for joined in &joins {
+            instance.set_join(joined.first, joined.second, joined.join.weight);
         }
         let Some(best) = best(&instance, size) else {
             return Ok(TableSet::default());
@@ -96,8 +99,8 @@ impl Sets {
         let connected: Vec<&TableKey> = chosen.iter().map(|at| &tables[*at].table).collect();
         let join_of = |(a, b): &(usize, usize)| {
             let pair = ((*a).min(*b), (*a).max(*b));
-            let found = joins.iter().find(|(a, b, _)| (*a, *b) == pair)?;
-            Some(Arc::clone(&found.2))
+            let found = joins.iter().find(|it| (it.first, it.second) == pair)?;
+            Some(Arc::clone(&found.join))
         };
         let mut plan = Plan::new(&connected, tree.iter().filter_map(join_of).collect());
         let others = apart(&instance, &chosen, size);
@@ -178,7 +181,8 @@ fn in_order(instance: &Instance, mut set: Vec<usize>) -> (Vec<usize>, Vec<(usize
     (order.collect(), tree)
 }
 
-/// Tables that nothing connects to a set, and that are wanted all the same: each next one adds most by itself.
+/// Tables that nothing connects to a set, and that are wanted all the same: each next one adds most
+/// by itself.
 fn apart(instance: &Instance, set: &[usize], size: SetSize) -> Vec<usize> {
     let most = match size {
         SetSize::Given(k) => k.min(instance.len()),

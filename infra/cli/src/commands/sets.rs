@@ -1,4 +1,5 @@
-//! `limn search --join` and `limn eval --join`: the tables that answer a question together, and how they join.
+//! `limn search --join` and `limn eval --join`: the tables that answer a question together, and how
+//! they join.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Write};

@@ -5,17 +5,15 @@ use std::time::Instant;
 
 use limn_retrieval::{Evidence, Hit, Query};
 use limn_segment::{BlockKind, TableKey};
-use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::filter::Filter;
 use super::preview::{self, Matching};
-use super::sets::{self, SetPlan};
+use super::sets::{self, SearchMode, SetPlan};
 use super::time_or_date::TimeOrDate;
 use super::{Grant, TableLine, bounded, short_enough};
 use crate::access::Right;
-use crate::live::View;
 use crate::node::Node;
 use crate::problem::Problem;
 use crate::shelf::Column;
@@ -104,17 +102,6 @@ pub struct SearchRequest {
     #[param(inline)]
     #[schema(inline)]
     pub modified_before: Option<TimeOrDate>,
-}
-
-/// What is wanted of a question.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SearchMode {
-    /// Tables that answer it, best first.
-    #[default]
-    Tables,
-    /// Tables that answer it together, and how they join.
-    Set,
 }
 
 /// The tables found, best first.
@@ -278,7 +265,7 @@ pub async fn search(
     let trouble = Arc::clone(&node.trouble);
     let find = move || -> Result<limn_retrieval::Answer, Problem> {
         if let Some(filter) = filter {
-            select(&view, &filter, &mut query)?;
+            sets::select(&view, &filter, &mut query)?;
         }
         let Some(verdicts) = verdicts else {
             let answered = view.searcher.search(&query);
@@ -329,15 +316,6 @@ pub async fn search(
         notes,
         took_ms: (started.elapsed().as_secs_f64() * 1e6).round() / 1e3,
     })
-}
-
-/// Restricts a question to the tables that a filter allows.
-pub(super) fn select(view: &View, filter: &Filter, query: &mut Query) -> Result<(), Problem> {
-    filter.check(&view.shelf)?;
-    let facts = |key: &TableKey| view.shelf.get(key);
-    let fits = |key: &TableKey| facts(key).is_some_and(|table| filter.allows(&table));
-    query.selection = Some(view.searcher.select(fits).into());
-    Ok(())
 }
 
 fn query(request: &SearchRequest) -> Result<Query, Problem> {

@@ -1,7 +1,8 @@
 //! The tables that answer a question together, and how they join.
 //!
-//! Candidates are those of the caller's view: nobody learns of a table, or a join to it, that he may not see. Who may not read
-//! values gets joins by names alone: how values overlap would confirm a guess.
+//! Candidates are those of the caller's view: nobody learns of a table, or a join to it, that he
+//! may not see. Who may not read values gets joins by names alone: how values overlap would confirm
+//! a guess.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,14 +12,17 @@ use limn_retrieval::Query;
 use limn_segment::TableKey;
 use limn_sets::{Join, Plan, SetQuery, SetSize, TableColumns};
 use moka::sync::Cache;
-use serde::Serialize;
+use rmcp::schemars::{self, JsonSchema};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::filter::Filter;
 use super::search::{
     Grade, Modes, SearchAnswer, SearchRequest, SearchResult, add_previews, filter, preview_rows,
-    result, select,
+    result,
 };
 use super::{Grant, bounded};
+use crate::live::View;
 use crate::node::Node;
 use crate::problem::Problem;
 
@@ -26,6 +30,17 @@ use crate::problem::Problem;
 const MOST: usize = 20;
 /// KiB of columns that are kept.
 const KEPT_KIB: u64 = 128 << 10;
+
+/// What is wanted of a question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SearchMode {
+    /// Tables that answer it, best first.
+    #[default]
+    Tables,
+    /// Tables that answer it together, and how they join.
+    Set,
+}
 
 /// How the tables of a set join.
 #[derive(Debug, Serialize, ToSchema)]
@@ -40,7 +55,8 @@ pub struct SetPlan {
     pub warnings: Vec<String>,
     /// Tables of the set that nothing connects to the first.
     pub disconnected: Vec<String>,
-    /// How much better another set of this size may be, as a share: 0 unless there was no time to look at all of them.
+    /// How much better another set of this size may be, as a share: 0 unless there was no time to
+    /// look at all of them.
     pub gap: f64,
 }
 
@@ -53,8 +69,8 @@ pub struct SetJoin {
     pub right: SetColumn,
     /// Rows of the left side to rows of the right: `1:1`, `n:1`, `n:m` or `unknown`.
     pub cardinality: String,
-    /// The share of the left column's values that the right one has, at least; null where that is not known, and for a key that
-    /// may not see values.
+    /// The share of the left column's values that the right one has, at least; null where that is
+    /// not known, and for a key that may not see values.
     pub containment: Option<f64>,
     /// Why they are thought to join.
     pub evidence: String,
@@ -104,7 +120,8 @@ impl SetPlan {
     }
 }
 
-/// A table's row in the catalog (its file's path, which no other content has), and whether values may be seen.
+/// A table's row in the catalog (its file's path, which no other content has), and whether values
+/// may be seen.
 type Row = (String, TableKey, bool);
 
 /// Columns of candidates, kept between questions.
@@ -129,7 +146,8 @@ impl SetColumns {
         }
     }
 
-    /// The columns of tables; a table whose row is gone since, or that another limn has written, has none.
+    /// The columns of tables; a table whose row is gone since, or that another limn has written,
+    /// has none.
     async fn of(
         &self,
         node: &Node,
@@ -173,6 +191,15 @@ impl SetColumns {
         }
         Ok(found)
     }
+}
+
+/// Restricts a question to the tables that a filter allows.
+pub(super) fn select(view: &View, filter: &Filter, query: &mut Query) -> Result<(), Problem> {
+    filter.check(&view.shelf)?;
+    let facts = |key: &TableKey| view.shelf.get(key);
+    let fits = |key: &TableKey| facts(key).is_some_and(|table| filter.allows(&table));
+    query.selection = Some(view.searcher.select(fits).into());
+    Ok(())
 }
 
 /// Answers a question with a set.

@@ -1,10 +1,11 @@
 //! Branch and bound over the sets of k candidates.
 //!
-//! A set that is good already comes of growing one from each candidate and exchanging its members. Then the candidates are
-//! taken or left one after the other, the most promising first; a branch whose bound is no better than the best set is left.
-//! The bound of a branch: what the taken ones are worth, and of the others the most that as many as are missing can add. A
-//! spanning tree has for each member but one an edge to its parent, which weighs no more than the heaviest edge that it has
-//! to any that is taken or may be.
+//! A set that is good already comes of growing one from each candidate and exchanging its members.
+//! Then the candidates are taken or left one after the other, the most promising first; a branch
+//! whose bound is no better than the best set is left. The bound of a branch: what the taken ones
+//! are worth, and of the others the most that as many as are missing can add. A spanning tree has
+//! for each member but one an edge to its parent, which weighs no more than the heaviest edge that
+//! it has to any that is taken or may be.
 
 use std::time::Instant;
 
@@ -101,7 +102,7 @@ impl<'a> Search<'a> {
     /// Whether there is no time for more.
     fn is_late(&mut self) -> bool {
         self.branches = self.branches.wrapping_add(1);
-        if self.branches % UNWATCHED == 0 {
+        if self.branches.is_multiple_of(UNWATCHED) {
             self.is_over |= self.until.is_some_and(|until| Instant::now() >= until);
         }
         self.is_over
@@ -123,7 +124,8 @@ impl<'a> Search<'a> {
         is_better
     }
 
-    /// Grows a set from each candidate, and exchanges members of the best as long as that is better.
+    /// Grows a set from each candidate, and exchanges members of the best as long as that is
+    /// better.
     fn grow(&mut self) {
         for seed in self.order.clone() {
             if let Some(set) = self.grown(seed) {
@@ -195,8 +197,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The most that a set is worth that has what a branch has taken and as many as are missing from `place` on. A bound that
-    /// is no better than `best` need not be close.
+    /// The most that a set is worth that has what a branch has taken and as many as are missing
+    /// from `place` on. A bound that is no better than `best` need not be close.
     fn bound(&self, branch: &Branch, place: usize, best: Option<f64>) -> f64 {
         let missing = self.k - branch.taken.len();
         let heaviest = |at: usize| branch.edges[at].max(self.heaviest[at][place]);

@@ -59,8 +59,8 @@ impl Program {
         instance
     }
 
-    /// The most that the program allows for chosen tables, by trying every choice of joins and covers; `None` where none
-    /// connects them.
+    /// The most that the program allows for chosen tables, by trying every choice of joins and
+    /// covers; `None` where none connects them.
     fn value(&self, set: &[usize]) -> Option<f64> {
         let coarse: f64 = set.iter().map(|at| self.coarse[*at]).sum();
         Some(coarse + self.best_joins(set)? + self.best_covers(set))
@@ -94,7 +94,8 @@ impl Program {
         best
     }
 
-    /// All ways to give as many (part, table, column) as there are parts, no table two columns for one part.
+    /// All ways to give as many (part, table, column) as there are parts, no table two columns for
+    /// one part.
     fn best_covers(&self, set: &[usize]) -> f64 {
         let parts = self.relevance.len();
         let slots: Vec<(usize, usize)> = (0..parts)
@@ -214,7 +215,8 @@ fn a_deadline_gives_the_best_so_far_and_its_gap() {
     assert!(longer.value >= found.value && longer.value <= found.value + found.gap + 1e-9);
 }
 
-/// As questions have them: few candidates match well, most relevances are alike, and few pairs of columns join.
+/// As questions have them: few candidates match well, most relevances are alike, and few pairs of
+/// columns join.
 fn skewed_instance(random: &mut StdRng, tables: usize, columns: usize, parts: usize) -> Instance {
     let mut score = |power: i32| random.random_range(0.0..1.0_f64).powi(power);
     let mut instance = Instance::new((0..tables).map(|_| score(3)).collect::<Vec<_>>());
@@ -232,7 +234,8 @@ fn skewed_instance(random: &mut StdRng, tables: usize, columns: usize, parts: us
     instance
 }
 
-/// What docs/decisions/050-sets-that-join.md says of the time; run by hand: `--ignored --nocapture`.
+/// What docs/decisions/050-sets-that-join.md says of the time; run by hand: `--ignored
+/// --nocapture`.
 #[test]
 #[ignore = "measures time"]
 fn how_long_it_takes() {
