@@ -43,6 +43,8 @@ fn paths() -> Vec<String> {
         let question = escaped(question);
         paths.push(format!("/v1/search?q={question}&k=20"));
         paths.push(format!("/v1/search?q={question}&k=3&prefix=shop"));
+        paths.push(format!("/v1/search?q={question}&mode=set"));
+        paths.push(format!("/v1/search?q={question}&mode=set&k=4"));
         paths.push(format!("/v1/search?q={question}&k=3&format=csv&alpha=1"));
     }
     for start in ["s", "sho", "custo", "em", "moon", "Sick"] {

@@ -47,6 +47,7 @@ mod racing;
 mod rounds;
 mod s3;
 mod serve;
+mod sets;
 mod sql;
 mod stores;
 mod tasks;

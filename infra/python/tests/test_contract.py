@@ -46,6 +46,7 @@ METHODS: Dict[str, Tuple[str, Mapping[str, str]]] = {
 TYPES = {"SearchResult": "Hit"}
 NO_ANSWERS = {
     "SearchRequest",
+    "SearchMode",
     "SqlRequest",
     "Feedback",
     "Description",

@@ -10,12 +10,14 @@ use limn_retrieval::Grading;
 use limn_retrieval::judge::Judge;
 use limn_retrieval::{RetrievalError, TRACE, Values};
 use limn_segment::{IndexStore, SegmentCache, Snapshot};
+use limn_sets::Sets;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, info_span};
 
 use crate::access::{Access, Caller, Rates, Right, Shares, Turn, Turns};
+use crate::answers::SetColumns;
 use crate::answers::sql::Sql;
 use crate::answers::{Describer, FeedbackFile, Grant, SqlOptions};
 use crate::events::EventsTo;
@@ -98,6 +100,8 @@ impl NodeOptions {
 pub struct Node {
     pub(crate) live: Live,
     pub(crate) questions: Questions,
+    pub(crate) sets: Arc<Sets>,
+    pub(crate) columns: SetColumns,
     pub(crate) judge: Option<Arc<Judge>>,
     pub(crate) grading: Grading,
     pub(crate) feedback: Option<FeedbackFile>,
@@ -141,6 +145,8 @@ impl Node {
         };
         Ok(Node {
             live,
+            sets: Arc::new(Sets::new(Arc::clone(&embedder))),
+            columns: SetColumns::new(embedder.dimensions()),
             questions: Questions::new(embedder, threads, options.remembers),
             judge: options.judge,
             grading: options.grading,

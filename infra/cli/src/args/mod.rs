@@ -584,6 +584,21 @@ fn share<T: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<T, String> {
     }
 }
 
+/// How many tables are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableCount {
+    Given(usize),
+    /// As many as are worth it: of sets.
+    Auto,
+}
+
+fn table_count(text: &str) -> Result<TableCount, String> {
+    match text.trim() {
+        "auto" => Ok(TableCount::Auto),
+        text => positive(text).map(TableCount::Given),
+    }
+}
+
 fn positive(text: &str) -> Result<usize, String> {
     match text.trim().parse::<usize>() {
         Ok(value) if (1..=1000).contains(&value) => Ok(value),
@@ -652,9 +667,12 @@ pub struct SearchArgs {
     pub question: Vec<String>,
     #[command(flatten)]
     pub index: IndexPlace,
-    /// How many tables to return.
-    #[arg(short, default_value = "5", value_name = "K", value_parser = positive)]
-    pub k: usize,
+    /// How many tables to return, or with --join `auto`: as many as are worth it [default: 5; with --join auto]
+    #[arg(short, value_name = "K", value_parser = table_count)]
+    pub k: Option<TableCount>,
+    /// Return the tables that answer the question together, and how they join.
+    #[arg(long)]
+    pub join: bool,
     #[command(flatten)]
     pub options: SearchOptions,
     #[command(flatten, next_help_heading = "Language models")]
@@ -670,9 +688,15 @@ pub struct EvalArgs {
     /// Questions with their tables, one JSON object a line.
     #[arg(long, value_name = "FILE.jsonl")]
     pub questions: PathBuf,
-    /// The cut-offs to measure.
-    #[arg(short, default_value = "1,5,10", value_delimiter = ',', value_name = "K,…", value_parser = positive)]
-    pub k: Vec<usize>,
+    /// The cut-offs to measure, with --join also `auto` [default: 1,5,10; with --join 2,5,10,auto]
+    #[arg(short, value_delimiter = ',', value_name = "K,…", value_parser = table_count)]
+    pub k: Vec<TableCount>,
+    /// Measure sets of tables that join: precision, recall, F1 and full.
+    #[arg(long, conflicts_with_all = ["save", "against", "calibrate", "vectors_given"])]
+    pub join: bool,
+    /// With --join: the parts of the questions, one JSON object a line (question, parts), instead of limn's own reading.
+    #[arg(help_heading = MORE, long, value_name = "FILE.jsonl", requires = "join")]
+    pub decompositions: Option<PathBuf>,
     #[command(flatten)]
     pub options: SearchOptions,
     #[command(flatten, next_help_heading = "Language models")]

@@ -21,10 +21,12 @@ use serde::Serialize;
 use crate::Outcome;
 use crate::args::EvalArgs;
 use crate::commands::judge::{self, Cost};
-use crate::commands::{language_model, open_searcher, print_json, query};
+use crate::commands::{language_model, open_searcher, print_json, query, sets};
 use crate::progress::QuestionBar;
 use crate::text::{one_line, plural};
 
+/// The cut-offs that are measured where none are said.
+const CUTS: [usize; 3] = [1, 5, 10];
 /// Questions asked at once at most, however much the judge could take.
 const MOST_AT_ONCE: usize = 48;
 
@@ -35,6 +37,9 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     questions.truncate(args.limit.unwrap_or(usize::MAX));
     if args.calibrate {
         return calibrate(args, questions).await;
+    }
+    if args.join {
+        return sets::eval(args, questions).await;
     }
     let saved = match &args.against {
         Some(path) => {
@@ -54,7 +59,7 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     if let Some(model) = model {
         language_model::check_answers(model.as_ref()).await?;
     }
-    let options = options(&args, query, model);
+    let options = options(&args, query, model)?;
     let bar = model.map(|_| QuestionBar::start(Arc::clone(&options.progress), questions.len()));
     let start = Instant::now();
     let evaluating =
@@ -146,7 +151,8 @@ fn first(names: &[String]) -> &[String] {
     &names[..names.len().min(SHOWN)]
 }
 
-fn read(path: &Path, what: &str, flag: &str) -> anyhow::Result<String> {
+/// Reads a file that a flag names.
+pub fn read(path: &Path, what: &str, flag: &str) -> anyhow::Result<String> {
     fs::read_to_string(path)
         .with_context(|| format!("cannot read {what} {}", path.display()))
         .map_err(|error| anyhow::anyhow!("{error:#}; check {flag}"))
@@ -163,19 +169,21 @@ fn options(
     args: &EvalArgs,
     query: limn_retrieval::Query,
     model: Option<&Arc<dyn LanguageModel>>,
-) -> EvalOptions {
+) -> anyhow::Result<EvalOptions> {
     let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let usual = match model {
         Some(model) => model.concurrency().clamp(1, MOST_AT_ONCE),
         None => cores(),
     };
-    EvalOptions {
-        k: args.k.clone(),
+    let cuts = args.k.iter().map(|count| sets::given(*count));
+    let cuts: Vec<usize> = cuts.collect::<anyhow::Result<_>>()?;
+    Ok(EvalOptions {
+        k: if cuts.is_empty() { CUTS.to_vec() } else { cuts },
         query,
         threads: args.threads.unwrap_or(usual),
         vectors_given: args.vectors_given,
         progress: Arc::default(),
-    }
+    })
 }
 
 /// Of fewer questions a calibration says little.
@@ -219,7 +227,7 @@ async fn calibrate(args: EvalArgs, mut questions: Vec<EvalQuestion>) -> anyhow::
     if !args.replace {
         check_replaces(&folder, model.id(), questions.len())?;
     }
-    let options = options(&args, query("", 1, &args.options)?, Some(&model));
+    let options = options(&args, query("", 1, &args.options)?, Some(&model))?;
     let judge = judge::judge(&args.options.judging, model, 0.0);
     let bar = QuestionBar::start(Arc::clone(&options.progress), questions.len());
     let (start, now) = (Instant::now(), Utc::now());

@@ -25,6 +25,7 @@ pub mod read_book;
 pub mod read_view;
 pub mod search;
 pub mod serve;
+pub mod sets;
 pub mod show;
 pub mod snapshots;
 pub mod sql;

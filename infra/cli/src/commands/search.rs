@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-use limn_retrieval::{Answer, Hit, content_terms};
+use limn_retrieval::{Answer, Hit, Query, content_terms};
 use limn_segment::IndexStore;
 
 use crate::Outcome;
 use crate::args::SearchArgs;
-use crate::commands::{judge, known, open_searcher, print_json, query};
+use crate::commands::{judge, known, open_searcher, print_json, query, sets};
 use crate::progress::{Waiting, say};
 use crate::text::{Style, mark, one_line, shorten};
 
@@ -19,7 +19,14 @@ const EVIDENCE_CHARS: usize = 240;
 const COPIES: usize = 3;
 
 pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
-    let mut query = query(&args.question.join(" "), args.k, &args.options)?;
+    if args.join {
+        return sets::search(args).await;
+    }
+    let k = match args.k {
+        None => Query::new("").k,
+        Some(count) => sets::given(count)?,
+    };
+    let mut query = query(&args.question.join(" "), k, &args.options)?;
     let searcher = open_searcher(&args.index.index).await?;
     let judging = judge::open(&args.options.judging, &args.model).await?;
     query.judge = judging.judge;
@@ -39,18 +46,24 @@ pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
     if !(is_judged && is_unjudged) {
         answer.notes.extend(judging.notes);
     }
-    if let (Some(prefix), true) = (&args.options.under.prefix, answer.results.is_empty()) {
-        let index = IndexStore::open(&args.index.index)?;
-        let snapshot = index.require_newest().await?;
-        let nothing = known::nothing_under(&index, &snapshot, prefix).await?;
-        nothing.iter().for_each(|it| say(it));
-    }
+    say_nothing_under(&args, &answer).await?;
     if args.output.json {
         print_json(&answer)?;
     } else {
         print(&answer)?;
     }
     Ok(Outcome::Done)
+}
+
+/// Says that no table lies under the prefix, where that is why none was found.
+pub async fn say_nothing_under(args: &SearchArgs, answer: &Answer) -> anyhow::Result<()> {
+    if let (Some(prefix), true) = (&args.options.under.prefix, answer.results.is_empty()) {
+        let index = IndexStore::open(&args.index.index)?;
+        let snapshot = index.require_newest().await?;
+        let nothing = known::nothing_under(&index, &snapshot, prefix).await?;
+        nothing.iter().for_each(|it| say(it));
+    }
+    Ok(())
 }
 
 /// The line that names a table's copies, if it has any.
@@ -87,7 +100,8 @@ fn worth(hit: &Hit) -> String {
     )
 }
 
-fn print(answer: &Answer) -> io::Result<()> {
+/// Prints an answer.
+pub fn print(answer: &Answer) -> io::Result<()> {
     let style = Style::of_stdout();
     let words: HashSet<String> = content_terms(&answer.question).into_iter().collect();
     let mut out = io::stdout().lock();

@@ -88,6 +88,7 @@ class Client:
         self,
         question: str,
         *,
+        mode: Optional[str] = None,
         k: Optional[int] = None,
         alpha: Optional[float] = None,
         candidates: Optional[int] = None,
@@ -105,7 +106,8 @@ class Client:
         """Finds the tables that answer a question.
 
         :param question: the question in plain words.
-        :param k: how many tables are wanted: 1 to 1000 (5).
+        :param mode: ``"set"`` for the tables that answer it together, and how they join (``"tables"``).
+        :param k: how many tables are wanted: 1 to 1000 (5); of a set 1 to 20 (as many as are worth it).
         :param alpha: the share of the words' side in the score, 0 (meaning alone) to 1 (words alone).
         :param candidates: candidates that each side gives for each table wanted.
         :param blocks: how many texts are given of each table: 0 to 10 (3); with 0 there is the ranking alone, sooner.
@@ -122,6 +124,7 @@ class Client:
         """
         asked = _given(
             q=question,
+            mode=mode,
             k=k,
             alpha=alpha,
             candidates=candidates,

@@ -10,6 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::filter::Filter;
 use super::preview::{self, Matching};
+use super::sets::{self, SearchMode, SetPlan};
 use super::time_or_date::TimeOrDate;
 use super::{Grant, TableLine, bounded, short_enough};
 use crate::access::Right;
@@ -43,7 +44,12 @@ const COLUMNS: usize = 12;
 pub struct SearchRequest {
     /// The question in plain words.
     pub q: String,
-    /// How many tables are wanted: 1 to 1000, 5 if nothing is said.
+    /// What is wanted: `tables` that each answer it, if nothing is said, or the `set` of tables that do together.
+    #[serde(default)]
+    #[param(inline)]
+    #[schema(inline)]
+    pub mode: Option<SearchMode>,
+    /// How many tables are wanted: 1 to 1000, 5 if nothing is said. Of a set 1 to 20, as many as are worth it if nothing is said.
     #[serde(default)]
     #[param(minimum = 1, maximum = 1000)]
     #[schema(minimum = 1, maximum = 1000)]
@@ -107,8 +113,10 @@ pub struct SearchAnswer {
     pub snapshot: u64,
     /// The best grade of its tables; null without any.
     pub grade: Option<Grade>,
-    /// The tables, best first.
+    /// The tables, best first; of a set in the order of its plan.
     pub results: Vec<SearchResult>,
+    /// How the tables of a set join; null where no set was asked for.
+    pub plan: Option<SetPlan>,
     /// What took part.
     pub modes: Modes,
     /// The number of tables among which was searched.
@@ -182,7 +190,7 @@ pub enum Grade {
 }
 
 impl Grade {
-    fn of(grade: limn_retrieval::Grade) -> Self {
+    pub(super) fn of(grade: limn_retrieval::Grade) -> Self {
         match grade {
             limn_retrieval::Grade::Strong => Self::Strong,
             limn_retrieval::Grade::Weak => Self::Weak,
@@ -230,6 +238,8 @@ pub async fn search(
     let filter = filter(&request);
     let preview_rows = preview_rows(request.preview_rows)?;
     query.vector = Some(node.questions.vector(&grant.caller, &query.text).await?);
+    query.until = Some(grant.until);
+    query.grading = node.grading;
     let few = query.k <= FEW;
     if request.judge == Some(true) && !few {
         return Err(Problem::bad(
@@ -237,14 +247,15 @@ pub async fn search(
             format!("choose at most {FEW}, or judge: false"),
         ));
     }
+    if request.mode == Some(SearchMode::Set) {
+        return sets::search(node, grant, request, query, started).await;
+    }
     let wants_judge = request.judge.unwrap_or(true) && few;
     // What a judge reads of a table holds values.
     query.judge = node
         .judge
         .clone()
         .filter(|_| wants_judge && grant.shows_values);
-    query.until = Some(grant.until);
-    query.grading = node.grading;
     let is_judged = query.judge.is_some();
     let view = grant.view.clone();
     // A filter looks at every table, and a long question at many words.
@@ -254,10 +265,7 @@ pub async fn search(
     let trouble = Arc::clone(&node.trouble);
     let find = move || -> Result<limn_retrieval::Answer, Problem> {
         if let Some(filter) = filter {
-            filter.check(&view.shelf)?;
-            let facts = |key: &TableKey| view.shelf.get(key);
-            let fits = |key: &TableKey| facts(key).is_some_and(|table| filter.allows(&table));
-            query.selection = Some(view.searcher.select(fits).into());
+            sets::select(&view, &filter, &mut query)?;
         }
         let Some(verdicts) = verdicts else {
             let answered = view.searcher.search(&query);
@@ -302,6 +310,7 @@ pub async fn search(
             judge: is_judged && results.iter().any(|result| result.judged.is_some()),
         },
         results,
+        plan: None,
         tables_searched: grant.view.searcher.table_count(),
         tables: grant.view.shelf.tables().len(),
         notes,
@@ -352,7 +361,7 @@ fn blocks(asked: Option<usize>) -> Result<usize, Problem> {
     ))
 }
 
-fn result(grant: &Grant, hit: Hit) -> Option<SearchResult> {
+pub(super) fn result(grant: &Grant, hit: Hit) -> Option<SearchResult> {
     let key = TableKey {
         lake: hit.lake,
         name: hit.table,
@@ -379,7 +388,7 @@ fn result(grant: &Grant, hit: Hit) -> Option<SearchResult> {
     })
 }
 
-fn preview_rows(asked: Option<usize>) -> Result<usize, Problem> {
+pub(super) fn preview_rows(asked: Option<usize>) -> Result<usize, Problem> {
     let asked = asked.unwrap_or(0);
     if asked <= PREVIEW_ROWS {
         return Ok(asked);
@@ -391,7 +400,7 @@ fn preview_rows(asked: Option<usize>) -> Result<usize, Problem> {
 }
 
 /// Adds the columns and rows that match. A table whose row is gone since, with its snapshot, has none.
-async fn add_previews(
+pub(super) async fn add_previews(
     node: &Node,
     grant: &Grant,
     question: &str,
@@ -420,7 +429,7 @@ async fn add_previews(
 }
 
 /// What is asked of tables beside the question; none, where nothing is.
-fn filter(request: &SearchRequest) -> Option<Filter> {
+pub(super) fn filter(request: &SearchRequest) -> Option<Filter> {
     let ms = |time: Option<TimeOrDate>| time.map(|time| time.0.timestamp_millis());
     let filter = Filter {
         format: request.format.clone(),

@@ -4,7 +4,9 @@ use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::answers::{Diff, ListedTable, Listing, SearchAnswer, TableDetail};
+use crate::answers::{
+    Diff, ListedTable, Listing, SearchAnswer, SearchMode, SetColumn, SetPlan, TableDetail,
+};
 use crate::problem::shortened;
 
 /// Columns named of each table found, and described of a table, unless more is asked for.
@@ -22,7 +24,10 @@ pub(super) const CELL: usize = 200;
 pub struct FindInput {
     /// What the tables should hold, in plain words.
     pub question: String,
-    /// How many tables: 1 to 1000, 5 if nothing is said.
+    /// `set`: the tables that answer it together, with the joins and a statement for `sql`; `tables`, if nothing is said: tables
+    /// that each answer it.
+    pub mode: Option<SearchMode>,
+    /// How many tables: 1 to 1000, 5 if nothing is said. Of a set 1 to 20, as many as are worth it if nothing is said.
     pub k: Option<usize>,
     /// Only tables at this path or below it.
     pub prefix: Option<String>,
@@ -148,13 +153,35 @@ pub(super) fn found(answer: &SearchAnswer, is_long: bool) -> Value {
             line
         })
         .collect();
-    json!({
+    let mut found = json!({
         "tables": tables,
         "grade": answer.grade,
         "retrieval": answer.modes,
         "tables_searched": answer.tables_searched,
         "notes": answer.notes,
         "snapshot": answer.snapshot,
+    });
+    if let Some(plan) = &answer.plan {
+        found["plan"] = planned(plan);
+    }
+    found
+}
+
+/// A plan, a line a join.
+fn planned(plan: &SetPlan) -> Value {
+    let joins = plan.joins.iter().map(|join| {
+        let column = |of: &SetColumn| format!("\"{}\".\"{}\"", of.table, of.column);
+        json!({
+            "on": format!("{} = {}", column(&join.left), column(&join.right)),
+            "cardinality": join.cardinality,
+            "why": join.evidence,
+        })
+    });
+    json!({
+        "joins": joins.collect::<Vec<_>>(),
+        "sql": plan.sql,
+        "warnings": plan.warnings,
+        "disconnected": plan.disconnected,
     })
 }
 

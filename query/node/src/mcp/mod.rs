@@ -67,7 +67,8 @@ impl Agent {
         }
     }
 
-    /// Finds the tables of the lake that answer a question in plain words, best first.
+    /// Finds the tables of the lake that answer a question in plain words, best first; with mode set, those that answer it
+    /// together, and how they join.
     #[tool(annotations(read_only_hint = true, open_world_hint = false))]
     async fn find_tables(
         &self,
@@ -79,7 +80,8 @@ impl Agent {
             let grant = self.grant(&context).await?;
             let request = SearchRequest {
                 q: input.question,
-                k: Some(input.k.unwrap_or(5)),
+                mode: input.mode,
+                k: input.k,
                 prefix: input.prefix,
                 format: input.format,
                 judge: input.judge,

@@ -107,6 +107,52 @@ class Hit(TableLine):
         self._asked.feedback(question, self.name, verdict, lake=self.lake, snapshot=snapshot, comment=comment)
 
 
+@dataclass(frozen=True)
+class SetColumn(Decoded):
+    """A column of a table of a set."""
+
+    table: str
+    #: The URL of its lake.
+    lake: str
+    column: str
+
+
+@dataclass(frozen=True)
+class SetJoin(Decoded):
+    """How two tables of a set join."""
+
+    #: The column that refers.
+    left: SetColumn
+    #: The column that is referred to.
+    right: SetColumn
+    #: Rows of the left side to rows of the right: ``1:1``, ``n:1``, ``n:m`` or ``unknown``.
+    cardinality: str
+    #: The share of the left column's values that the right one has, at least; ``None`` where that is not known.
+    containment: Optional[float]
+    #: Why they are thought to join.
+    evidence: str
+    #: How well they join, 0 to 1.
+    score: float
+
+
+@dataclass(frozen=True)
+class SetPlan(Decoded):
+    """How the tables of a set join."""
+
+    #: What the question was read as.
+    parts: Tuple[str, ...]
+    #: One join for each table but the first, each to a table that is there already.
+    joins: Tuple[SetJoin, ...]
+    #: A statement that joins the tables, for ``sql``; of those that are connected.
+    sql: str
+    #: Where rows multiply.
+    warnings: Tuple[str, ...]
+    #: Tables of the set that nothing connects to the first.
+    disconnected: Tuple[str, ...]
+    #: How much better another set of this size may be, as a share: 0 unless there was no time to look at all of them.
+    gap: float
+
+
 @dataclass(frozen=True, repr=False)
 class SearchAnswer(Rows[Hit], Linked):
     """The tables found, best first."""
@@ -117,8 +163,10 @@ class SearchAnswer(Rows[Hit], Linked):
     snapshot: int
     #: The best grade of its tables; ``None`` without any, and where an older node does not say.
     grade: Optional[str]
-    #: The tables, best first.
+    #: The tables, best first; of a set in the order of its plan.
     results: Tuple[Hit, ...]
+    #: How the tables of a set join; ``None`` where no set was asked for.
+    plan: Optional[SetPlan]
     #: What took part.
     modes: Modes
     #: The number of tables among which was searched.

@@ -1,0 +1,352 @@
+//! `limn search --join` and `limn eval --join`: the tables that answer a question together, and how
+//! they join.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use limn_retrieval::Searcher;
+use limn_retrieval::eval::EvalQuestion;
+use limn_segment::{
+    CatalogEntry, HeldRows, HeldValue, IndexStore, Snapshot, TableKey, TableRecord,
+};
+use limn_sets::{Join, Part, Plan, SetAnswer, SetQuery, SetShares, SetSize, Sets, TableColumns};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::Outcome;
+use crate::args::{EvalArgs, JudgeArg, SearchArgs, SearchOptions, TableCount};
+use crate::commands::eval::read;
+use crate::commands::search::{print, say_nothing_under};
+use crate::commands::{embedder_of, newest, print_json, query};
+use crate::text::{Style, one_line, plural};
+
+/// The sizes that are measured where none are said.
+const SIZES: [TableCount; 4] = [
+    TableCount::Given(2),
+    TableCount::Given(5),
+    TableCount::Given(10),
+    TableCount::Auto,
+];
+
+/// A number of tables that are ranked one by one.
+pub fn given(count: TableCount) -> anyhow::Result<usize> {
+    match count {
+        TableCount::Given(k) => Ok(k),
+        TableCount::Auto => bail!("-k auto is for sets of tables: add --join, or say how many"),
+    }
+}
+
+fn size(count: TableCount) -> SetSize {
+    match count {
+        TableCount::Given(k) => SetSize::Given(k),
+        TableCount::Auto => SetSize::Auto,
+    }
+}
+
+/// `limn search --join`.
+pub async fn search(args: SearchArgs) -> anyhow::Result<Outcome> {
+    let asked = SetQuery {
+        query: query(&args.question.join(" "), 1, &args.options)?,
+        size: args.k.map_or(SetSize::Auto, size),
+        parts: None,
+    };
+    let opened = Opened::new(&args.index.index, &args.options).await?;
+    let (searcher, sets) = (Arc::clone(&opened.searcher), Arc::clone(&opened.sets));
+    let ranking = asked.clone();
+    let ranked = {
+        let searcher = Arc::clone(&searcher);
+        tokio::task::spawn_blocking(move || ranking.candidates(&searcher)).await??
+    };
+    let keys = ranked.results.iter().map(|hit| TableKey {
+        lake: hit.lake.clone(),
+        name: hit.table.clone(),
+    });
+    let columns = opened.columns(keys.collect()).await?;
+    let answering = move || asked.answer(&sets, &searcher, ranked, &columns);
+    let answer = tokio::task::spawn_blocking(answering).await??;
+    say_nothing_under(&args, &answer.answer).await?;
+    if args.output.json {
+        print_json(&answer)?;
+    } else {
+        print(&answer.answer)?;
+        print_plan(&answer)?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// An index, opened for sets.
+struct Opened {
+    index: IndexStore,
+    snapshot: Snapshot,
+    searcher: Arc<Searcher>,
+    sets: Arc<Sets>,
+}
+
+/// Of a row, that it is there.
+struct Place;
+
+impl HeldValue for Place {
+    const COLUMNS: Option<&'static [&'static str]> = Some(&[]);
+
+    fn of_row(_: TableRecord) -> Place {
+        Place
+    }
+}
+
+impl Opened {
+    async fn new(location: &str, options: &SearchOptions) -> anyhow::Result<Opened> {
+        if options.judging.judge == JudgeArg::Llm {
+            bail!(
+                "--judge llm judges tables one by one, and --join chooses a set: leave one of them out"
+            );
+        }
+        let index = IndexStore::open(location)?;
+        let snapshot = newest(&index).await?;
+        let embedder = embedder_of(&snapshot).await?;
+        let searcher = Searcher::open(&index, snapshot.clone(), Arc::clone(&embedder)).await?;
+        Ok(Opened {
+            searcher: Arc::new(searcher),
+            sets: Arc::new(Sets::new(embedder)),
+            index,
+            snapshot,
+        })
+    }
+
+    /// What the index holds of the columns of tables.
+    async fn columns(
+        &self,
+        tables: HashSet<TableKey>,
+    ) -> anyhow::Result<HashMap<TableKey, Arc<TableColumns>>> {
+        let mut places: HeldRows<Place> = HeldRows::keeping(None);
+        places.advance(&self.index, &self.snapshot).await?;
+        let mut files: BTreeMap<&str, (&CatalogEntry, HashSet<TableKey>)> = BTreeMap::new();
+        for table in tables {
+            if let Some(file) = places.file_of(&table) {
+                let wanted = files.entry(&file.path).or_insert((file, HashSet::new()));
+                wanted.1.insert(table);
+            }
+        }
+        let mut columns = HashMap::new();
+        for (file, tables) in files.into_values() {
+            for (table, row) in self.index.rows(file, tables).await? {
+                columns.insert(table, Arc::new(TableColumns::of_row(&row)?));
+            }
+        }
+        Ok(columns)
+    }
+}
+
+fn print_plan(answer: &SetAnswer) -> io::Result<()> {
+    let Plan {
+        joins,
+        sql,
+        warnings,
+        disconnected,
+    } = &answer.plan;
+    let style = Style::of_stdout();
+    let mut out = io::stdout().lock();
+    if !joins.is_empty() {
+        writeln!(out, "\njoins:")?;
+    }
+    for join in joins {
+        let Join { left, right, .. } = join.as_ref();
+        writeln!(
+            out,
+            "    {}.{} -> {}.{}  {}",
+            one_line(&left.table),
+            one_line(&left.column),
+            one_line(&right.table),
+            one_line(&right.column),
+            style.dim(&format!("{}; {}", join.cardinality.as_str(), join.evidence))
+        )?;
+    }
+    for warning in warnings {
+        writeln!(
+            out,
+            "{}",
+            style.dim(&format!("note: {}", one_line(warning)))
+        )?;
+    }
+    if !disconnected.is_empty() {
+        let names: Vec<String> = disconnected.iter().map(|name| one_line(name)).collect();
+        writeln!(out, "nothing connects: {}", names.join(", "))?;
+    }
+    if answer.gap > 0.0 {
+        let gap = format!(
+            "note: time was up: another set may be {:.1} % better",
+            100.0 * answer.gap
+        );
+        writeln!(out, "{}", style.dim(&gap))?;
+    }
+    if !sql.is_empty() {
+        writeln!(out, "\n{}", one_line(sql))?;
+    }
+    out.flush()
+}
+
+/// Parts that were given for a question.
+#[derive(Deserialize)]
+struct Decomposition {
+    question: String,
+    parts: Vec<String>,
+}
+
+fn read_decompositions(path: &Path) -> anyhow::Result<HashMap<String, Vec<Part>>> {
+    let text = read(path, "the decompositions", "--decompositions")?;
+    let lines = text.lines().enumerate();
+    let lines = lines.filter(|(_, line)| !line.trim().is_empty());
+    let read = lines.map(|(at, line)| {
+        let read: Decomposition = serde_json::from_str(line)
+            .with_context(|| format!("{}, line {} cannot be read", path.display(), at + 1))?;
+        let parts = read.parts.iter().map(|part| Part::parse(part)).collect();
+        Ok((read.question, parts))
+    });
+    read.collect()
+}
+
+/// What is measured of sets.
+#[derive(Serialize)]
+struct Report {
+    questions: usize,
+    /// By size, in the order in which they were asked for.
+    #[serde(serialize_with = "by_size")]
+    k: Vec<(String, SetShares)>,
+    latency_ms: Latency,
+    notes: Vec<String>,
+}
+
+fn by_size<S: Serializer>(k: &[(String, SetShares)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(k.iter().map(|(size, shares)| (size, shares)))
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct Latency {
+    p50: f64,
+    p99: f64,
+}
+
+/// `limn eval --join`.
+pub async fn eval(args: EvalArgs, questions: Vec<EvalQuestion>) -> anyhow::Result<Outcome> {
+    let given = args.decompositions.as_deref();
+    let given = given
+        .map(read_decompositions)
+        .transpose()?
+        .unwrap_or_default();
+    let sizes = match args.k.is_empty() {
+        true => SIZES.to_vec(),
+        false => args.k.clone(),
+    };
+    let base = query("", 1, &args.options)?;
+    let opened = Opened::new(&args.index.index, &args.options).await?;
+    let tables = opened.searcher.tables().map(|table| table.key.to_key());
+    let columns = opened.columns(tables.collect()).await?;
+    let (searcher, sets) = (opened.searcher, opened.sets);
+    let unread = questions
+        .iter()
+        .filter(|it| !given.contains_key(&it.question));
+    let unread = if args.decompositions.is_some() {
+        unread.count()
+    } else {
+        0
+    };
+    let measuring = move || -> anyhow::Result<Report> {
+        let mut by_size = Vec::new();
+        let mut times = Vec::new();
+        for count in sizes {
+            let mut found: Vec<Vec<String>> = Vec::with_capacity(questions.len());
+            for question in &questions {
+                let start = Instant::now();
+                let asked = SetQuery {
+                    query: limn_retrieval::Query {
+                        text: question.question.clone(),
+                        evidence: 0,
+                        ..base.clone()
+                    },
+                    size: size(count),
+                    parts: given.get(&question.question).cloned(),
+                };
+                let ranked = asked.candidates(&searcher)?;
+                let answer = asked.answer(&sets, &searcher, ranked, &columns)?;
+                times.push(start.elapsed().as_secs_f64() * 1e3);
+                let results = answer.answer.results.into_iter();
+                found.push(results.map(|hit| named(hit, &question.tables)).collect());
+            }
+            let pairs = questions.iter().zip(&found);
+            let pairs =
+                pairs.map(|(question, found)| (question.tables.as_slice(), found.as_slice()));
+            by_size.push((label(count), SetShares::of(pairs)));
+        }
+        times.sort_unstable_by(f64::total_cmp);
+        let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
+        Ok(Report {
+            questions: questions.len(),
+            k: by_size,
+            latency_ms: Latency {
+                p50: at(0.5),
+                p99: at(0.99),
+            },
+            notes: match unread {
+                0 => Vec::new(),
+                some => vec![format!(
+                    "{} without given parts {} read by rules",
+                    plural(some as u64, "question"),
+                    if some == 1 { "was" } else { "were" }
+                )],
+            },
+        })
+    };
+    let report = tokio::task::spawn_blocking(measuring).await??;
+    if args.output.json {
+        print_json(&report)?;
+    } else {
+        print_report(&report)?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// The name by which a table counts: a needed table that is among its copies, else its own.
+fn named(hit: limn_retrieval::Hit, needed: &[String]) -> String {
+    let is_needed = |name: &&String| needed.contains(name);
+    match hit.copies.iter().find(is_needed) {
+        Some(copy) if !needed.contains(&hit.table) => copy.clone(),
+        _ => hit.table,
+    }
+}
+
+fn label(count: TableCount) -> String {
+    match count {
+        TableCount::Given(k) => k.to_string(),
+        TableCount::Auto => "auto".to_owned(),
+    }
+}
+
+fn print_report(report: &Report) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{} questions", report.questions)?;
+    let heads = ["k", "precision", "recall", "F1", "full", "tables"];
+    let [k, precision, recall, f1, full, tables] = heads;
+    writeln!(
+        out,
+        "{k:>5} {precision:>10} {recall:>8} {f1:>8} {full:>8} {tables:>7}"
+    )?;
+    for (k, shares) in &report.k {
+        writeln!(
+            out,
+            "{k:>5} {:>9.1}% {:>7.1}% {:>7.1}% {:>7.1}% {:>7.1}",
+            100.0 * shares.precision,
+            100.0 * shares.recall,
+            100.0 * shares.f1,
+            100.0 * shares.full,
+            shares.tables
+        )?;
+    }
+    let Latency { p50, p99 } = report.latency_ms;
+    writeln!(out, "latency p50 {p50:.1} ms, p99 {p99:.1} ms")?;
+    for note in &report.notes {
+        writeln!(out, "note: {}", one_line(note))?;
+    }
+    out.flush()
+}

@@ -1,0 +1,166 @@
+//! A question, answered by a set: in two steps, as the columns of the candidates are read between
+//! them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use limn_retrieval::{Answer, Hit, Query, RetrievalError, Searcher};
+use limn_segment::TableKey;
+use serde::Serialize;
+
+use crate::columns::TableColumns;
+use crate::parts::{Part, parts};
+use crate::plan::Plan;
+use crate::set::{Candidate, SetSize, Sets};
+
+/// Tables that the ranking gives, and among which a set is chosen: the first fifty hold all needed
+/// tables four times as often as the first five.
+const RANKED: usize = 100;
+const CANDIDATES: usize = 50;
+/// So many like tables of a folder are a family, of which the one that ranks first is a candidate.
+const FAMILY: usize = 3;
+
+/// The tables that answer a question together, as search answers, with how they join.
+#[derive(Clone, Debug, Serialize)]
+pub struct SetAnswer {
+    /// The tables: first those that join, in the order of the plan, then those that nothing
+    /// connects.
+    #[serde(flatten)]
+    pub answer: Answer,
+    /// What the question was read as.
+    pub parts: Vec<String>,
+    /// How they join.
+    pub plan: Plan,
+    /// How much better another set of this size may be, as a share of this one's worth: 0 unless
+    /// there was no time to look at all of them.
+    pub gap: f64,
+}
+
+/// What a set is asked for.
+#[derive(Clone, Debug)]
+pub struct SetQuery {
+    /// The question and where it is asked. Its k does not count, and nothing is judged.
+    pub query: Query,
+    /// How many tables are wanted.
+    pub size: SetSize,
+    /// The question's parts; by rules, where they are not given.
+    pub parts: Option<Vec<Part>>,
+}
+
+impl SetQuery {
+    /// The first step: the ranking, without texts.
+    ///
+    /// # Errors
+    /// As [`Searcher::search`].
+    pub fn candidates(&self, searcher: &Searcher) -> Result<Answer, RetrievalError> {
+        searcher.search(&Query {
+            k: RANKED,
+            evidence: 0,
+            judge: None,
+            ..self.query.clone()
+        })
+    }
+
+    /// The second step: the set among the candidates, with the texts that make each of its tables
+    /// match. A candidate without columns is none.
+    ///
+    /// # Errors
+    /// As [`Searcher::search`].
+    pub fn answer(
+        &self,
+        sets: &Sets,
+        searcher: &Searcher,
+        ranked: Answer,
+        columns: &HashMap<TableKey, Arc<TableColumns>>,
+    ) -> Result<SetAnswer, RetrievalError> {
+        let (mut hits, candidates) = candidates(ranked.results, columns);
+        let given = self.parts.clone();
+        let parts = given.unwrap_or_else(|| parts(&self.query.text));
+        let found = sets.find(&candidates, &parts, self.size)?;
+        let chosen = found.chosen.iter().map(|at| hits[*at].take());
+        let mut results: Vec<Hit> = chosen.flatten().collect();
+        self.add_texts(searcher, &mut results)?;
+        let mut notes = ranked.notes;
+        if results.len() < found.chosen.len().max(self.least()) {
+            notes.push(format!("there are {} candidates only", candidates.len()));
+        }
+        Ok(SetAnswer {
+            answer: Answer {
+                grade: results.iter().filter_map(|hit| hit.grade).max(),
+                results,
+                notes,
+                ..ranked
+            },
+            parts: parts.iter().map(Part::to_string).collect(),
+            plan: found.plan,
+            gap: found.gap,
+        })
+    }
+
+    fn least(&self) -> usize {
+        match self.size {
+            SetSize::Given(k) => k,
+            SetSize::Auto => 0,
+        }
+    }
+
+    fn add_texts(&self, searcher: &Searcher, hits: &mut [Hit]) -> Result<(), RetrievalError> {
+        if hits.is_empty() || self.query.evidence == 0 {
+            return Ok(());
+        }
+        let key = |hit: &Hit| TableKey {
+            lake: hit.lake.clone(),
+            name: hit.table.clone(),
+        };
+        let numbers = hits.iter().filter_map(|hit| searcher.table(&key(hit)));
+        let numbers: Vec<u32> = numbers.map(|table| table.number).collect();
+        let found = searcher.search(&Query {
+            k: hits.len(),
+            judge: None,
+            selection: Some(searcher.select_numbers(numbers).into()),
+            ..self.query.clone()
+        })?;
+        let texts = found.results.into_iter().map(|hit| (key(&hit), hit.blocks));
+        let mut texts: HashMap<TableKey, _> = texts.collect();
+        for hit in hits {
+            hit.blocks = texts.remove(&key(hit)).unwrap_or_default();
+        }
+        Ok(())
+    }
+}
+
+/// The first tables that have columns, of each family one, each as it was found and as a candidate.
+fn candidates(
+    ranked: Vec<Hit>,
+    columns: &HashMap<TableKey, Arc<TableColumns>>,
+) -> (Vec<Option<Hit>>, Vec<Candidate>) {
+    let known = ranked.into_iter().filter_map(|hit| {
+        let key = TableKey {
+            lake: hit.lake.clone(),
+            name: hit.table.clone(),
+        };
+        let columns = columns.get(&key)?;
+        Some((hit, Arc::clone(columns), columns.family()))
+    });
+    let known: Vec<_> = known.collect();
+    let mut sizes: HashMap<String, usize> = HashMap::new();
+    for (.., family) in &known {
+        *sizes.entry(family.clone()).or_default() += 1;
+    }
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let (mut hits, mut candidates) = (Vec::new(), Vec::new());
+    for (hit, columns, family) in known {
+        let is_family = sizes.get(&family).is_some_and(|size| *size >= FAMILY);
+        let before = seen.entry(family).or_default();
+        *before += 1;
+        if (is_family && *before > 1) || candidates.len() >= CANDIDATES {
+            continue;
+        }
+        candidates.push(Candidate {
+            score: hit.score,
+            columns,
+        });
+        hits.push(Some(hit));
+    }
+    (hits, candidates)
+}

@@ -1,0 +1,155 @@
+//! What the index holds of a table's columns, as far as joins and relevance need it.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use limn_profile::{SketchError, ValueSet};
+use limn_segment::{TableKey, TableRecord};
+
+use crate::names::{last_part, qualified, stems, words};
+use crate::vectors::TableVectors;
+
+/// Columns of a table that take part; of wider tables, the first.
+const MOST: usize = 200;
+/// From this uniqueness on a column is what rows are known by: an estimate may be a little less
+/// than 1.
+const UNIQUE: f64 = 0.999;
+
+/// Values that are known of a column, at most.
+const VALUES: usize = 128;
+
+/// Kinds of values that may be equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Number,
+    Time,
+    Text,
+    /// Nothing is known of its values.
+    Unknown,
+    /// Nobody joins by it.
+    Other,
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    pub(crate) kind: Kind,
+    /// Distinct values as a share of all, where that is known: 0 to 1.
+    pub(crate) uniqueness: Option<f64>,
+    /// Distinct values.
+    pub(crate) distinct: u64,
+    /// Its values, as far as they are known.
+    pub(crate) values: Option<ValueSet>,
+    /// `table: column`, as questions' parts are compared with it.
+    pub(crate) text: String,
+    /// Its name, with that of its table where it says nothing by itself.
+    pub(crate) qualified: String,
+    pub(crate) stems: Vec<String>,
+}
+
+impl Column {
+    /// Whether no two rows have the same value; `None` where that is not known.
+    pub(crate) fn is_unique(&self) -> Option<bool> {
+        self.uniqueness.map(|uniqueness| uniqueness >= UNIQUE)
+    }
+}
+
+/// The columns of a table.
+#[derive(Clone, Debug)]
+pub struct TableColumns {
+    /// Which table.
+    pub table: TableKey,
+    /// Its columns in order, 200 at most.
+    pub columns: Vec<Column>,
+    /// No other of this process has it.
+    pub(crate) id: u64,
+    /// Made when they are needed first.
+    pub(crate) vectors: OnceLock<TableVectors>,
+}
+
+static MADE: AtomicU64 = AtomicU64::new(0);
+
+impl TableColumns {
+    /// The columns of a catalog row.
+    ///
+    /// # Errors
+    /// [`SketchError`] where another limn has written the sketches.
+    pub fn of_row(row: &TableRecord) -> Result<TableColumns, SketchError> {
+        let sketches = row.sketches.list();
+        let table = words(last_part(&row.name));
+        let columns = row.columns.iter().take(MOST).enumerate();
+        let columns = columns.map(|(at, column)| {
+            let sketch = sketches.get(at).and_then(Option::as_ref);
+            let values = sketch
+                .map(|it| ValueSet::of_sketch(it, column.distinct, column.profile_exact))
+                .transpose()?;
+            let qualified = qualified(&row.name, &column.name);
+            Ok(Column {
+                name: column.name.clone(),
+                kind: kind(&column.data_type),
+                uniqueness: column.uniqueness,
+                distinct: column.distinct,
+                values,
+                text: format!("{table}: {}", words(&column.name)),
+                stems: stems(&qualified),
+                qualified,
+            })
+        });
+        Ok(TableColumns {
+            table: row.key(),
+            columns: columns.collect::<Result<_, SketchError>>()?,
+            id: MADE.fetch_add(1, Ordering::Relaxed),
+            vectors: OnceLock::new(),
+        })
+    }
+
+    /// The same, without anything that depends on values: for who may not read them.
+    #[must_use]
+    pub fn without_values(&self) -> TableColumns {
+        let mut columns = self.columns.clone();
+        for column in &mut columns {
+            (column.values, column.uniqueness) = (None, None);
+        }
+        TableColumns {
+            table: self.table.clone(),
+            columns,
+            id: MADE.fetch_add(1, Ordering::Relaxed),
+            vectors: self.vectors.clone(),
+        }
+    }
+
+    /// What tables of one family have in common: their folder and their columns' names.
+    pub(crate) fn family(&self) -> String {
+        let TableKey { lake, name } = &self.table;
+        let folder = &name[..name.len() - last_part(name).len()];
+        let names = self.columns.iter().map(|it| it.name.to_lowercase());
+        let parts = [lake.clone(), folder.to_owned()].into_iter().chain(names);
+        parts.collect::<Vec<_>>().join("\0")
+    }
+
+    /// About how many bytes they take, with vectors of so many dimensions.
+    #[must_use]
+    pub fn bytes(&self, dimensions: usize) -> usize {
+        let of = |column: &Column| {
+            let texts = column.name.len() + column.text.len() + 2 * column.qualified.len();
+            let values = column
+                .values
+                .as_ref()
+                .map_or(0, |_| VALUES * size_of::<u64>());
+            texts + values + 2 * dimensions * size_of::<f32>() + size_of::<Column>()
+        };
+        self.columns.iter().map(of).sum()
+    }
+}
+
+fn kind(data_type: &str) -> Kind {
+    match data_type {
+        "integer" | "float" => Kind::Number,
+        "date" | "timestamp" => Kind::Time,
+        "text" => Kind::Text,
+        "unknown" | "" => Kind::Unknown,
+        _ => Kind::Other,
+    }
+}

@@ -1,0 +1,431 @@
+//! How two tables join: by which columns, how well, and what is known of it.
+//!
+//! The weight of a pair of columns is JAR's (§3.3), ω = max(u) · (j + e) / 2 with values' overlap
+//! j, names' likeness e, and uniqueness u: the likelier one of them is a key, the better. Beyond
+//! the paper, j is the mean of Jaccard and of the share of the referring column's values that the
+//! key has (Jaccard alone punishes small foreign keys), each by its lower confidence bound; columns
+//! of one value and booleans join nothing; and tables whose names begin alike join a little better.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use limn_models::{Embedder, ModelError};
+use limn_segment::TableKey;
+use serde::Serialize;
+
+use crate::columns::{Column, Kind, TableColumns};
+use crate::names::{kinship, overlap};
+use crate::vectors::{TableVectors, cosine, prepare};
+
+/// How many rows of one side a row of the other finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Cardinality {
+    /// Both columns are unique.
+    #[serde(rename = "1:1")]
+    OneToOne,
+    /// The right column is unique: it is referred to.
+    #[serde(rename = "n:1")]
+    ManyToOne,
+    /// Neither is unique: rows multiply.
+    #[serde(rename = "n:m")]
+    ManyToMany,
+    /// Nothing is known of the columns' values.
+    #[serde(rename = "unknown")]
+    Unknown,
+}
+
+impl Cardinality {
+    /// As it is written: `n:1`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Cardinality::OneToOne => "1:1",
+            Cardinality::ManyToOne => "n:1",
+            Cardinality::ManyToMany => "n:m",
+            Cardinality::Unknown => "unknown",
+        }
+    }
+}
+
+/// A column by its table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ColumnOf {
+    /// The table's name.
+    pub table: String,
+    /// The URL of its lake.
+    pub lake: String,
+    /// The column's name.
+    pub column: String,
+}
+
+/// How two tables join: the left column refers to the right one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Join {
+    /// The column that refers.
+    pub left: ColumnOf,
+    /// The column that is referred to.
+    pub right: ColumnOf,
+    /// Rows of the left side to rows of the right.
+    pub cardinality: Cardinality,
+    /// The share of the left column's values that the right one has, about; `None` where values are
+    /// not known.
+    pub containment: Option<f64>,
+    /// Why they are thought to join, in words.
+    pub evidence: String,
+    /// How well they join, 0 to 1.
+    #[serde(rename = "score")]
+    pub weight: f64,
+}
+
+/// Two of some tables, by their places, and how they join.
+#[derive(Clone, Debug)]
+pub struct Joined {
+    /// The place of one of them.
+    pub first: usize,
+    /// That of the other, behind it.
+    pub second: usize,
+    /// The best pair of their columns.
+    pub join: Arc<Join>,
+}
+
+/// Who knows how tables join.
+pub trait Joins: Send + Sync {
+    /// Each two of these tables that join.
+    ///
+    /// # Errors
+    /// Where names are compared by their meaning, and the embedder fails.
+    fn among(&self, tables: &[Arc<TableColumns>]) -> Result<Vec<Joined>, ModelError>;
+}
+
+/// Weights below this are no joins.
+const LEAST: f64 = 0.1;
+/// What a column of unknown uniqueness counts that is called as keys are, and any other.
+const LIKELY_KEY: f64 = 1.0;
+const UNLIKELY_KEY: f64 = 0.5;
+/// What names count for values that are not known, and that are known and shared by none.
+const FOR_UNKNOWN: f64 = 0.5;
+const APART: f64 = 0.25;
+/// The most that alike beginnings of tables' names add.
+const KINSHIP: f64 = 0.4;
+/// Pairs of tables that are kept; then all are forgotten.
+const KEPT: usize = 200_000;
+
+/// The best join of two tables, or that there is none.
+type Known = Option<Arc<Join>>;
+
+/// Joins by what the index holds of the columns, found when they are asked for and kept.
+pub(crate) struct Sketched {
+    embedder: Arc<dyn Embedder>,
+    kept: Mutex<HashMap<(u64, u64), Known>>,
+}
+
+impl Sketched {
+    pub(crate) fn new(embedder: Arc<dyn Embedder>) -> Sketched {
+        Sketched {
+            embedder,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// The pairs that are kept, with what is known of them; those that are not have none.
+    fn known(&self, tables: &[Arc<TableColumns>]) -> Vec<(usize, usize, Option<Known>)> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let pairs = (0..tables.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+        let known = pairs.map(|(a, b)| (a, b, kept.get(&(tables[a].id, tables[b].id)).cloned()));
+        known.collect()
+    }
+}
+
+impl Joins for Sketched {
+    fn among(&self, tables: &[Arc<TableColumns>]) -> Result<Vec<Joined>, ModelError> {
+        let pairs = self.known(tables);
+        if pairs.iter().any(|(.., known)| known.is_none()) {
+            prepare(self.embedder.as_ref(), tables)?;
+        }
+        let (mut joins, mut made) = (Vec::new(), Vec::new());
+        for (a, b, known) in pairs {
+            let (one, other) = (Side::of(&tables[a]), Side::of(&tables[b]));
+            let join = known.unwrap_or_else(|| {
+                let join = one.zip(other).and_then(|(a, b)| a.best_join(&b));
+                let join = join.map(Arc::new);
+                made.push(((tables[a].id, tables[b].id), join.clone()));
+                join
+            });
+            joins.extend(join.map(|join| Joined {
+                first: a,
+                second: b,
+                join,
+            }));
+        }
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() + made.len() > KEPT {
+            kept.clear();
+        }
+        kept.extend(made);
+        Ok(joins)
+    }
+}
+
+/// A table's columns with their vectors.
+struct Side<'a> {
+    table: &'a TableColumns,
+    vectors: &'a TableVectors,
+}
+
+impl<'a> Side<'a> {
+    fn of(table: &'a TableColumns) -> Option<Side<'a>> {
+        let vectors = table.vectors.get()?;
+        Some(Side { table, vectors })
+    }
+
+    fn best_join(&self, other: &Side) -> Option<Join> {
+        let mut best: Option<(f64, usize, usize, Pair)> = None;
+        for (at, column) in self.table.columns.iter().enumerate() {
+            for (to, with) in other.table.columns.iter().enumerate() {
+                let least = best.as_ref().map_or(LEAST, |(weight, ..)| *weight);
+                let key = keyness(column).max(keyness(with));
+                if key <= least || !may_join(column, with) {
+                    continue;
+                }
+                let likeness = likeness(column, with, || {
+                    cosine(&self.vectors.names[at], &other.vectors.names[to])
+                });
+                let pair = Pair::of(column, with, likeness);
+                let weight = key * pair.relevance();
+                if weight > least {
+                    best = Some((weight, at, to, pair));
+                }
+            }
+        }
+        let (weight, at, to, pair) = best?;
+        let kin = kinship(&self.table.table.name, &other.table.table.name);
+        let weight = (weight + KINSHIP * kin) / (1.0 + KINSHIP);
+        Some(pair.join(weight, (self.table, at), (other.table, to)))
+    }
+}
+
+/// How likely a column is a key.
+fn keyness(column: &Column) -> f64 {
+    let by_name = || match column.stems.iter().any(|stem| is_key_word(stem)) {
+        true => LIKELY_KEY,
+        false => UNLIKELY_KEY,
+    };
+    column.uniqueness.unwrap_or_else(by_name)
+}
+
+fn is_key_word(stem: &str) -> bool {
+    matches!(stem, "id" | "key" | "code" | "no" | "uuid" | "uid")
+}
+
+fn may_join(a: &Column, b: &Column) -> bool {
+    let is_fit = |it: &Column| {
+        it.kind != Kind::Other
+            && (it.kind == Kind::Unknown || it.values.is_none() || it.distinct > 1)
+    };
+    let is_alike = a.kind == b.kind || a.kind == Kind::Unknown || b.kind == Kind::Unknown;
+    is_alike && is_fit(a) && is_fit(b)
+}
+
+/// How alike two columns' names are, 0 to 1: half by words, half by meaning.
+fn likeness(a: &Column, b: &Column, cosine: impl Fn() -> f64) -> f64 {
+    0.5 * overlap(&a.stems, &b.stems) + 0.5 * cosine()
+}
+
+/// What is known of a pair of columns.
+struct Pair {
+    likeness: f64,
+    values: Option<Shared>,
+}
+
+struct Shared {
+    jaccard: f64,
+    first_in_second: f64,
+    second_in_first: f64,
+    /// Whether the second column refers to the first.
+    is_turned: bool,
+    has_any: bool,
+}
+
+impl Pair {
+    fn of(a: &Column, b: &Column, likeness: f64) -> Pair {
+        let values = a.values.as_ref().zip(b.values.as_ref());
+        let values = values.map(|(first, second)| {
+            let overlap = first.overlap(second);
+            let (ahead, back) = (overlap.first_in_second, overlap.second_in_first);
+            let (of_a, of_b) = (a.uniqueness.unwrap_or(0.0), b.uniqueness.unwrap_or(0.0));
+            Shared {
+                jaccard: overlap.jaccard.low,
+                first_in_second: ahead.low,
+                second_in_first: back.low,
+                // The unique one is referred to; where both are, the one that has the other's
+                // values.
+                is_turned: match (a.is_unique(), b.is_unique()) {
+                    (Some(true), Some(true)) => back.value > ahead.value,
+                    _ => of_a > of_b,
+                },
+                has_any: overlap.intersection > 0.0,
+            }
+        });
+        Pair { likeness, values }
+    }
+
+    /// (j + e) / 2.
+    fn relevance(&self) -> f64 {
+        match &self.values {
+            None => 0.5 * (1.0 + FOR_UNKNOWN) * self.likeness,
+            Some(shared) if !shared.has_any => 0.5 * APART * self.likeness,
+            Some(shared) => 0.25 * (shared.jaccard + shared.containment()) + 0.5 * self.likeness,
+        }
+    }
+
+    fn join(&self, weight: f64, a: (&TableColumns, usize), b: (&TableColumns, usize)) -> Join {
+        let is_turned = match &self.values {
+            Some(shared) => shared.is_turned,
+            // The one that is called as its table is: `customer.id`.
+            None => a.0.columns[a.1].name.len() < b.0.columns[b.1].name.len(),
+        };
+        let (left, right) = if is_turned { (b, a) } else { (a, b) };
+        let column_of = |side: (&TableColumns, usize)| {
+            let TableKey { lake, name } = side.0.table.clone();
+            ColumnOf {
+                table: name,
+                lake,
+                column: side.0.columns[side.1].name.clone(),
+            }
+        };
+        let column = |side: (&'_ TableColumns, usize)| side.0.columns[side.1].is_unique();
+        let names = format!("names {:.0} % alike", 100.0 * self.likeness);
+        Join {
+            cardinality: match (column(left), column(right)) {
+                (Some(true), Some(true)) => Cardinality::OneToOne,
+                (_, Some(true)) => Cardinality::ManyToOne,
+                (Some(_), Some(_)) => Cardinality::ManyToMany,
+                _ => Cardinality::Unknown,
+            },
+            containment: self.values.as_ref().map(Shared::containment),
+            evidence: match &self.values {
+                None => format!("{names}; values are not known"),
+                Some(shared) if !shared.has_any => format!("{names}; no value in common is known"),
+                Some(shared) => format!(
+                    "at least {:.0} % of the values of the left column are in the right one; {names}",
+                    100.0 * shared.containment()
+                ),
+            },
+            left: column_of(left),
+            right: column_of(right),
+            weight,
+        }
+    }
+}
+
+impl Shared {
+    /// The share of the referring column's values that the other has, at least.
+    fn containment(&self) -> f64 {
+        match self.is_turned {
+            true => self.second_in_first,
+            false => self.first_in_second,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use limn_models::HashedWords;
+    use limn_profile::ColumnBuilder;
+    use limn_segment::{ColumnRecord, TableRecord};
+
+    use super::*;
+
+    /// A table with values by column, as the index has it; without values where there are none.
+    fn table(name: &str, columns: &[(&str, Vec<String>)]) -> Arc<TableColumns> {
+        let (mut records, mut sketches) = (Vec::new(), Vec::new());
+        for (column, values) in columns {
+            let mut builder = ColumnBuilder::new(*column);
+            values.iter().for_each(|value| builder.push(Some(value)));
+            let summary = builder.finish(true);
+            records.push(ColumnRecord {
+                name: (*column).to_owned(),
+                data_type: summary.data_type.to_string(),
+                distinct: summary.profile.distinct(),
+                distinct_exact: summary.profile.distinct_exact(),
+                uniqueness: (!values.is_empty()).then(|| summary.profile.uniqueness()),
+                profile_exact: summary.profile.exact,
+                ..ColumnRecord::default()
+            });
+            sketches.push(summary.profile.frequent.to_sketch());
+        }
+        let row = TableRecord {
+            lake: "/lake".to_owned(),
+            name: name.to_owned(),
+            columns: records,
+            sketches: sketches.into_iter().collect(),
+            ..TableRecord::default()
+        };
+        Arc::new(TableColumns::of_row(&row).unwrap())
+    }
+
+    fn values(count: usize, value: impl Fn(usize) -> String) -> Vec<String> {
+        (0..count).map(value).collect()
+    }
+
+    fn joins(tables: &[Arc<TableColumns>]) -> Vec<Joined> {
+        let joins = Sketched::new(Arc::new(HashedWords));
+        let found = joins.among(tables).unwrap();
+        let again = joins.among(tables).unwrap();
+        let ends = |it: &Joined| (it.first, it.second, Arc::clone(&it.join));
+        assert_eq!(
+            found.iter().map(ends).collect::<Vec<_>>(),
+            again.iter().map(ends).collect::<Vec<_>>()
+        );
+        found
+    }
+
+    #[test]
+    fn a_foreign_key_refers_to_its_key() {
+        let key = |n: usize| format!("K{:03}", n % 50);
+        let town = |n: usize| format!("town {}", n % 3);
+        let orders = table(
+            "orders",
+            &[("customer", values(300, key)), ("state", values(300, town))],
+        );
+        let customers = table("customers", &[("id", values(60, |n| format!("K{n:03}")))]);
+        let found = joins(&[customers, orders]);
+        let [joined] = found.as_slice() else {
+            panic!("{found:?}")
+        };
+        let join = &joined.join;
+        assert_eq!(
+            (join.left.table.as_str(), join.left.column.as_str()),
+            ("orders", "customer")
+        );
+        assert_eq!(
+            (join.right.column.as_str(), join.cardinality),
+            ("id", Cardinality::ManyToOne)
+        );
+        assert_eq!(join.containment, Some(1.0));
+    }
+
+    #[test]
+    fn what_says_nothing_joins_nothing() {
+        let constant = || values(50, |_| "A".to_owned());
+        let truth = || values(50, |n| (n % 2 == 0).to_string());
+        let a = table("a", &[("kind", constant()), ("open", truth())]);
+        let b = table("b", &[("kind", constant()), ("open", truth())]);
+        assert!(joins(&[a, b]).is_empty());
+        assert!(joins(&[table("none", &[]), table("empty", &[])]).is_empty());
+    }
+
+    #[test]
+    fn names_join_where_no_values_are_known() {
+        let (a, b) = (("customer_id", Vec::new()), ("customer_id", Vec::new()));
+        let found = joins(&[table("orders", &[a]), table("customers", &[b])]);
+        let join = &found[0].join;
+        assert_eq!(
+            (join.cardinality, join.containment),
+            (Cardinality::Unknown, None)
+        );
+        assert!(join.evidence.contains("not known"));
+    }
+}

@@ -1,0 +1,208 @@
+//! From a question's ranking to the set of tables that answers it together.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use limn_models::{Embedder, ModelError};
+use limn_segment::TableKey;
+
+use crate::columns::TableColumns;
+use crate::joins::{Joins, Sketched};
+use crate::optimise::{Instance, Optimum};
+use crate::parts::Part;
+use crate::plan::Plan;
+use crate::vectors::{cosine, embed, prepare};
+
+/// How many tables a set has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetSize {
+    /// So many, where there are as many.
+    Given(usize),
+    /// As many as are worth it.
+    Auto,
+}
+
+/// Tables of a set whose size is not given, at most; and what each next one has to add. Fitted to
+/// half of the questions of docs/decisions/050-sets-that-join.md, as is that relevance, joins and
+/// ranks count alike.
+const MOST: usize = 6;
+const LEAST_GAIN: f64 = 1.45;
+/// How long the best set of a size is searched.
+const SEARCHED: Duration = Duration::from_millis(50);
+
+/// A table that may be in the set.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Its score among the question's candidates.
+    pub score: f32,
+    /// Its columns.
+    pub columns: Arc<TableColumns>,
+}
+
+/// The tables that answer a question together.
+#[derive(Clone, Debug, Default)]
+pub struct TableSet {
+    /// The candidates by number: first those that join, in the order of the plan, then those that
+    /// nothing connects.
+    pub chosen: Vec<usize>,
+    /// How they join.
+    pub plan: Plan,
+    /// How much better another set of this size may be, as a share of this one's worth; 0 where
+    /// none is.
+    pub gap: f64,
+}
+
+/// Finds sets; keeps joins between questions. Shared by any number of threads.
+pub struct Sets {
+    embedder: Arc<dyn Embedder>,
+    joins: Box<dyn Joins>,
+}
+
+impl std::fmt::Debug for Sets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sets").finish_non_exhaustive()
+    }
+}
+
+impl Sets {
+    /// Finds sets by what the index holds of the columns.
+    #[must_use]
+    pub fn new(embedder: Arc<dyn Embedder>) -> Sets {
+        let joins = Box::new(Sketched::new(Arc::clone(&embedder)));
+        Sets { embedder, joins }
+    }
+
+    /// The best set among candidates, best first, for a question's parts.
+    ///
+    /// # Errors
+    /// Where the embedder fails.
+    pub fn find(
+        &self,
+        candidates: &[Candidate],
+        parts: &[Part],
+        size: SetSize,
+    ) -> Result<TableSet, ModelError> {
+        let tables: Vec<Arc<TableColumns>> = candidates
+            .iter()
+            .map(|it| Arc::clone(&it.columns))
+            .collect();
+        let joins = self.joins.among(&tables)?;
+        let mut instance = Instance::new(shares(candidates));
+        self.add_parts(&mut instance, parts, &tables)?;
+        for joined in &joins {
+            instance.set_join(joined.first, joined.second, joined.join.weight);
+        }
+        let Some(best) = best(&instance, size) else {
+            return Ok(TableSet::default());
+        };
+        let (mut chosen, tree) = in_order(&instance, best.chosen);
+        let connected: Vec<&TableKey> = chosen.iter().map(|at| &tables[*at].table).collect();
+        let join_of = |(a, b): &(usize, usize)| {
+            let pair = ((*a).min(*b), (*a).max(*b));
+            let found = joins.iter().find(|it| (it.first, it.second) == pair)?;
+            Some(Arc::clone(&found.join))
+        };
+        let mut plan = Plan::new(&connected, tree.iter().filter_map(join_of).collect());
+        let others = apart(&instance, &chosen, size);
+        let names = others.iter().map(|at| tables[*at].table.name.clone());
+        plan.disconnected = names.collect();
+        chosen.extend(others);
+        Ok(TableSet {
+            chosen,
+            plan,
+            gap: match best.value > 0.0 {
+                true => best.gap / best.value,
+                false => 0.0,
+            },
+        })
+    }
+
+    /// Adds how well the best column of each table matches each part.
+    fn add_parts(
+        &self,
+        instance: &mut Instance,
+        parts: &[Part],
+        tables: &[Arc<TableColumns>],
+    ) -> Result<(), ModelError> {
+        let embedder = self.embedder.as_ref();
+        prepare(embedder, tables)?;
+        let parts: Vec<String> = parts.iter().map(Part::to_string).collect();
+        // These are not kept: how soon an answer comes says nothing of what others have asked.
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        for part in embed(embedder, &parts)? {
+            instance.add_part(tables.iter().map(|table| {
+                let columns = table.vectors.get().into_iter().flat_map(|it| &it.texts);
+                columns.fold(0.0_f64, |best, column| best.max(cosine(&part, column)))
+            }));
+        }
+        Ok(())
+    }
+}
+
+/// The candidates' scores, from 0 for the least to 1 for the best of them.
+fn shares(candidates: &[Candidate]) -> Vec<f64> {
+    let scores = || candidates.iter().map(|it| f64::from(it.score));
+    let low = scores().fold(f64::INFINITY, f64::min);
+    let high = scores().fold(f64::NEG_INFINITY, f64::max);
+    let share = |score: f64| match high > low {
+        true => (score - low) / (high - low),
+        false => 1.0,
+    };
+    scores().map(share).collect()
+}
+
+/// The best connected set: as large as is wanted, as far as so many are connected.
+fn best(instance: &Instance, size: SetSize) -> Option<Optimum> {
+    let best = |k| instance.best(k, Some(Instant::now() + SEARCHED));
+    match size {
+        SetSize::Given(k) => (1..=k.min(instance.len())).rev().find_map(best),
+        SetSize::Auto => {
+            let mut found = best(1)?;
+            for k in 2..=MOST.min(instance.len()) {
+                match best(k) {
+                    Some(next) if next.value - found.value >= LEAST_GAIN => found = next,
+                    _ => break,
+                }
+            }
+            Some(found)
+        }
+    }
+}
+
+/// A connected set from the one that ranks first on, and the joins that connect each next one.
+fn in_order(instance: &Instance, mut set: Vec<usize>) -> (Vec<usize>, Vec<(usize, usize)>) {
+    // Candidates are numbered by rank.
+    set.sort_unstable();
+    let tree = instance.tree(&set).unwrap_or_default();
+    let first = set.first().copied();
+    let order = first
+        .into_iter()
+        .chain(tree.iter().map(|(_, joined)| *joined));
+    (order.collect(), tree)
+}
+
+/// Tables that nothing connects to a set, and that are wanted all the same: each next one adds most
+/// by itself.
+fn apart(instance: &Instance, set: &[usize], size: SetSize) -> Vec<usize> {
+    let most = match size {
+        SetSize::Given(k) => k.min(instance.len()),
+        SetSize::Auto => MOST.min(instance.len()),
+    };
+    let mut all = set.to_vec();
+    while all.len() < most {
+        let before = instance.value_apart(&all);
+        let others = (0..instance.len()).filter(|at| !all.contains(at));
+        let added = others.map(|at| {
+            let with: Vec<usize> = all.iter().copied().chain([at]).collect();
+            (instance.value_apart(&with) - before, at)
+        });
+        let best = added.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        let Some((gain, at)) = best else { break };
+        let joins = set.iter().any(|it| instance.join(*it, at) > 0.0);
+        if size == SetSize::Auto && (joins || gain < LEAST_GAIN) {
+            break;
+        }
+        all.push(at);
+    }
+    all.split_off(set.len())
+}

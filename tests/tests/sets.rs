@@ -1,0 +1,212 @@
+//! `limn search --join`: the tables that answer a question together, how they join, and SQL that
+//! joins them.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use limn_tests::node::Node;
+use limn_tests::{index_hashed, limn, text};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A shop whose orders refer to customers and products, and tables that nothing joins.
+fn shop() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let lake = folder.path().join("lake");
+    fs::create_dir_all(lake.join("shop")).unwrap();
+    let write = |name: &str, header: &str, rows: &mut dyn FnMut(usize) -> String, count: usize| {
+        let mut csv = format!("{header}\n");
+        for row in 0..count {
+            writeln!(csv, "{}", rows(row)).unwrap();
+        }
+        fs::write(lake.join(name), csv).unwrap();
+    };
+    let customer = |n: usize| format!("C{:03},Name {n},Town {}", 100 + n, n % 7);
+    write(
+        "shop/customers.csv",
+        "customer_id,name,town",
+        &mut { customer },
+        60,
+    );
+    let product = |n: usize| format!("P{:03},Thing {n},{}.50", 500 + n, n + 1);
+    write(
+        "shop/products.csv",
+        "product_id,title,price",
+        &mut { product },
+        40,
+    );
+    let order = |n: usize| {
+        let (customer, product) = (100 + n * 7 % 60, 500 + n * 11 % 40);
+        format!("O{n:04},C{customer},P{product},2024-01-{:02}", 1 + n % 28)
+    };
+    write(
+        "shop/orders.csv",
+        "order_id,customer_id,product_id,day",
+        &mut { order },
+        300,
+    );
+    let moon = |n: usize| format!("Moon {n},{}", n * 1000);
+    write("moons.csv", "moon,radius", &mut { moon }, 12);
+    index_hashed(&lake, &folder.path().join("index"), &[]).ok();
+    folder
+}
+
+fn search(index: &Path, arguments: &[&str]) -> Value {
+    let mut all = vec!["search", "--index", text(index), "--join", "--json"];
+    all.extend(arguments);
+    limn(&all).ok()
+}
+
+fn tables(answer: &Value) -> Vec<&str> {
+    let results = answer["results"].as_array().unwrap().iter();
+    let mut tables: Vec<&str> = results.map(|it| it["table"].as_str().unwrap()).collect();
+    tables.sort_unstable();
+    tables
+}
+
+#[test]
+fn a_set_has_a_plan_whose_sql_runs() {
+    let folder = shop();
+    let index = folder.path().join("index");
+    let question = "names of customers and titles of products of their orders";
+    let answer = search(&index, &[question, "-k", "3"]);
+    assert_eq!(
+        tables(&answer),
+        ["shop/customers", "shop/orders", "shop/products"]
+    );
+    let plan = &answer["plan"];
+    let joins = plan["joins"].as_array().unwrap();
+    let ends = |join: &Value| {
+        let end = |side: &str| {
+            let of = &join[side];
+            format!(
+                "{}.{}",
+                of["table"].as_str().unwrap(),
+                of["column"].as_str().unwrap()
+            )
+        };
+        (end("left"), end("right"))
+    };
+    let mut found: Vec<_> = joins.iter().map(ends).collect();
+    found.sort_unstable();
+    let join = |left: &str, right: &str| (left.to_owned(), right.to_owned());
+    assert_eq!(
+        found,
+        [
+            join("shop/orders.customer_id", "shop/customers.customer_id"),
+            join("shop/orders.product_id", "shop/products.product_id"),
+        ]
+    );
+    for join in joins {
+        assert_eq!(join["cardinality"], "n:1");
+        assert_eq!(join["containment"], 1.0);
+    }
+    assert_eq!(
+        (&plan["disconnected"], &plan["warnings"]),
+        (&json!([]), &json!([]))
+    );
+    assert_eq!(answer["gap"], 0.0);
+    let sql = plan["sql"].as_str().unwrap();
+    let rows = limn(&["sql", sql, "--index", text(&index), "--json"]).ok();
+    assert_eq!(rows["rows"].as_array().unwrap().len(), 100);
+    let printed = limn(&[
+        "search",
+        question,
+        "--join",
+        "-k",
+        "3",
+        "--index",
+        text(&index),
+    ]);
+    assert!(
+        printed
+            .stdout
+            .contains("shop/orders.customer_id -> shop/customers.customer_id")
+    );
+}
+
+#[test]
+fn sets_end_where_the_lake_does() {
+    let folder = shop();
+    let index = folder.path().join("index");
+    // More than there are: all, and the one that nothing connects is named.
+    let all = search(&index, &["customers and moons", "-k", "10"]);
+    assert_eq!(tables(&all).len(), 4, "{all}");
+    let joins = all["plan"]["joins"].as_array().unwrap().len();
+    let apart = all["plan"]["disconnected"].as_array().unwrap().len();
+    assert_eq!(joins + 1 + apart, 4, "{all}");
+    let one = search(&index, &["moons"]);
+    assert!(tables(&one).contains(&"moons"), "{one}");
+    let long = "customers of products and orders, ".repeat(400);
+    assert!(!tables(&search(&index, &[&long])).is_empty());
+    let outside = limn(&["search", "moons", "-k", "auto", "--index", text(&index)]);
+    outside.code_is(2);
+    assert!(outside.stderr.contains("--join"), "{outside:?}");
+    let under = search(&index, &["moons", "-k", "2", "--prefix", "shop"]);
+    assert!(
+        tables(&under).iter().all(|it| it.starts_with("shop/")),
+        "{under}"
+    );
+}
+
+#[test]
+fn sets_are_measured() {
+    let folder = shop();
+    let index = folder.path().join("index");
+    let questions = folder.path().join("questions.jsonl");
+    let question = "names of customers and titles of products of their orders";
+    let needed = ["shop/customers", "shop/orders", "shop/products"];
+    let line = json!({"question": question, "tables": needed});
+    fs::write(&questions, format!("{line}\n")).unwrap();
+    let parts = folder.path().join("parts.jsonl");
+    let line =
+        json!({"question": question, "parts": ["customers:name", "products:title", "orders"]});
+    fs::write(&parts, format!("{line}\n")).unwrap();
+    let (index, questions) = (text(&index), text(&questions));
+    let asked = [
+        "eval",
+        "--index",
+        index,
+        "--questions",
+        questions,
+        "--join",
+        "--json",
+    ];
+    let given = ["-k", "3,auto", "--decompositions", text(&parts)];
+    let measured = limn(&[asked.as_slice(), &given].concat()).ok();
+    let whole = json!({"precision": 1.0, "recall": 1.0, "f1": 1.0, "full": 1.0, "tables": 3.0});
+    assert_eq!(measured["k"]["3"], whole, "{measured}");
+    assert!(measured["k"]["auto"]["precision"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_node_answers_with_sets() {
+    let folder = shop();
+    let node = Node::start(text(&folder.path().join("index")), &[]);
+    let question = "names of customers and titles of products of their orders";
+    let asked = json!({"q": question, "mode": "set", "k": 3});
+    let answer = node.post("/v1/search", &asked).json();
+    assert_eq!(
+        answer["plan"]["joins"].as_array().unwrap().len(),
+        2,
+        "{answer}"
+    );
+    let joined = node
+        .post("/v1/sql", &json!({"sql": answer["plan"]["sql"]}))
+        .json();
+    assert_eq!(joined["rows"].as_array().unwrap().len(), 100);
+    let plain = node.post("/v1/search", &json!({"q": question})).json();
+    assert_eq!(plain["plan"], Value::Null);
+    let judged = json!({"q": question, "mode": "set", "judge": true});
+    assert_eq!(node.post("/v1/search", &judged).status, 400);
+    // Without values there are names.
+    let blind = Node::start(text(&folder.path().join("index")), &["--no-previews"]);
+    let answer = blind.post("/v1/search", &asked).json();
+    for join in answer["plan"]["joins"].as_array().unwrap() {
+        assert_eq!(
+            (&join["containment"], &join["cardinality"]),
+            (&Value::Null, &json!("unknown"))
+        );
+    }
+}
