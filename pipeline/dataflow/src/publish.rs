@@ -129,8 +129,19 @@ struct Additions {
     written: Vec<String>,
     /// Tables whose blocks were elsewhere until now.
     replaced: Vec<(String, Position)>,
-    /// The files of the lake's join graph, where they change.
-    joins: Option<Vec<JoinsEntry>>,
+    joins: NewJoins,
+}
+
+/// What becomes of the lake's join graph.
+#[derive(Default)]
+enum NewJoins {
+    /// It stays as it is.
+    #[default]
+    Same,
+    /// These are its files.
+    Files(Vec<JoinsEntry>),
+    /// None is kept.
+    Gone,
 }
 
 impl Committer {
@@ -186,14 +197,14 @@ impl Committer {
         self.state.lock().await.snapshot.clone()
     }
 
-    /// Publishes the join graph of the lake.
+    /// Publishes the join graph of the lake, or that none is kept of it.
     ///
     /// # Errors
     /// As [`Committer::commit`].
-    pub async fn publish_joins(&self, joins: Vec<JoinsEntry>) -> Result<(), PipelineError> {
+    pub async fn publish_joins(&self, joins: Option<Vec<JoinsEntry>>) -> Result<(), PipelineError> {
         let mut state = self.state.lock().await;
         let additions = Additions {
-            joins: Some(joins),
+            joins: joins.map_or(NewJoins::Gone, NewJoins::Files),
             ..Additions::default()
         };
         self.publish(&mut state, &additions).await
@@ -285,8 +296,10 @@ impl Committer {
             // First what is replaced: the same tables described in the same words again are a
             // segment of the same name.
             self.delete(&mut next, state, &additions.replaced).await?;
-            if let Some(joins) = &additions.joins {
-                next.joins.insert(self.lake.clone(), joins.clone());
+            match &additions.joins {
+                NewJoins::Same => {}
+                NewJoins::Files(files) => drop(next.joins.insert(self.lake.clone(), files.clone())),
+                NewJoins::Gone => drop(next.joins.remove(&self.lake)),
             }
             next.catalog.extend_from_slice(&additions.catalog);
             next.segments.extend_from_slice(&additions.segments);

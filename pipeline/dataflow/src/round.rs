@@ -304,7 +304,7 @@ impl Round {
         if left == 0 {
             let failed = self.to_remember(&failures, &published, part.is_partial());
             stages.committer.finish(Some(failed)).await?;
-            self.make_joins(dataflow, &mut notes).await?;
+            Box::pin(self.make_joins(dataflow, &mut notes)).await?;
         } else {
             notes.push("stopped: tables that were not come to are as they were in the index; the same command goes on".into());
         }

@@ -125,6 +125,25 @@ async fn an_index_without_a_graph_gets_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_a_lake_of_too_many_tables_no_graph_is_kept() {
+    let mut lab = Lab::new();
+    fill(&lab).await;
+    lab.run().await;
+    assert!(!joins(&lab).await.is_empty());
+    lab.options.join_tables = 2;
+    lab.put("crm/notes.csv", "a,b\n1,2\n").await;
+    let report = lab.run().await;
+    let is_said = |note: &String| note.contains("--join-tables");
+    assert!(report.notes.iter().any(is_said), "{:?}", report.notes);
+    let snapshot = lab.index.require_newest().await.unwrap();
+    assert!(snapshot.joins.is_empty());
+    lab.options.join_tables = 100;
+    lab.run().await;
+    assert!(!joins(&lab).await.is_empty());
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn workers_and_processes_do_not_change_the_graph() {
     let mut graphs = Vec::new();
     for (processes, workers) in [(1, 1), (1, 4), (2, 2)] {

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use limn_profile::{SketchError, ValueSet};
+use limn_profile::{Frequent, SketchError, ValueSet};
 use limn_segment::{TableKey, TableRecord};
 
 use crate::names::{last_part, qualified, stems, words};
@@ -83,8 +83,9 @@ impl TableColumns {
         let columns = columns.map(|(at, column)| {
             let sketch = sketches.get(at).and_then(Option::as_ref);
             let values = sketch
-                .map(|it| ValueSet::of_sketch(it, column.distinct, column.profile_exact))
-                .transpose()?;
+                .map(|it| Frequent::from_sketch(it))
+                .transpose()?
+                .map(|it| ValueSet::of(&it, column.distinct, column.profile_exact));
             let qualified = qualified(&row.name, &column.name);
             Ok(Column {
                 name: column.name.clone(),

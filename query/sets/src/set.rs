@@ -22,9 +22,9 @@ pub enum SetSize {
     Auto,
 }
 
-/// Tables of a set whose size is not given, at most; and what each next one has to add. Fitted to
-/// half of the questions of docs/decisions/050-sets-that-join.md, as is that relevance, joins and
-/// ranks count alike.
+/// Tables of a set whose size is not given, at most; and what each next one has to add, chosen with all
+/// questions of docs/decisions/050-sets-that-join.md in sight. That relevance, joins and ranks count alike was
+/// fitted to half of them.
 const MOST: usize = 6;
 const LEAST_GAIN: f64 = 1.45;
 /// How long the best set of a size is searched.

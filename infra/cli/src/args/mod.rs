@@ -357,6 +357,9 @@ pub struct RunArgs {
     /// remembers, at first nobody's].
     #[arg(help_heading = MORE, long, value_enum, env = "LIMN_REDACT")]
     pub redact: Option<RedactArg>,
+    /// Find what joins (limn joins) in lakes of up to N tables; 0 finds nothing. It takes about 12 KB of memory a column.
+    #[arg(help_heading = MORE, long, value_name = "N", default_value_t = 10_000, env = "LIMN_JOIN_TABLES")]
+    pub join_tables: u64,
     /// Rows drawn from each table.
     #[arg(help_heading = MORE, long, value_name = "N", default_value_t = 5)]
     pub sample_rows: usize,

@@ -26,6 +26,19 @@ impl Round {
         if before.is_some() && !self.has_published().await {
             return Ok(());
         }
+        let most = self.opening.options.join_tables;
+        let rows: u64 = snapshot.catalog.iter().map(|it| it.rows).sum();
+        if rows > most {
+            if most > 0 {
+                notes.push(format!(
+                    "what joins is not looked for: the catalog has {rows} rows of tables, more than {most}; --join-tables N raises that, at about 12 KB of memory a column"
+                ));
+            }
+            return match before {
+                Some(_) => committer.publish_joins(None).await,
+                None => Ok(()),
+            };
+        }
         let shards = self.terms.shards;
         let made = async {
             let tables = dataflow.graph().advance(index, &snapshot).await?;
@@ -37,7 +50,7 @@ impl Round {
             let files = dataflow.graph().store(index, known, shards).await?;
             match before.is_some_and(|before| *before == files) {
                 true => Ok(()),
-                false => committer.publish_joins(files).await,
+                false => committer.publish_joins(Some(files)).await,
             }
         };
         let error = match made.await {

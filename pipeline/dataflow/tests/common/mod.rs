@@ -252,7 +252,8 @@ impl Lab {
     }
 
     pub async fn try_run(&self, embedder: Arc<dyn Embedder>) -> Result<Report, PipelineError> {
-        self.try_run_over(&self.index, embedder).await
+        // It is large for the stack of a test.
+        Box::pin(self.try_run_over(&self.index, embedder)).await
     }
 
     async fn try_run_over(
@@ -307,7 +308,7 @@ impl Lab {
     pub async fn run_is_idle(&self) {
         let before = self.index.newest().await.unwrap().unwrap().number;
         let index = IndexStore::new(Store::over(self.index.store.object_store()));
-        let report = self.try_run_over(&index, Arc::new(HashedWords)).await;
+        let report = Box::pin(self.try_run_over(&index, Arc::new(HashedWords))).await;
         let report = report.unwrap();
         assert_eq!(
             (report.snapshot, report.objects.read, report.requests.put),
