@@ -14,14 +14,7 @@ use tempfile::TempDir;
 /// Commands under test.
 const JOBS: [Job; 3] = [INDEX, COMPACT, GC];
 /// Folders of an index; what else is requested belongs to the lake.
-const FOLDERS: [&str; 6] = [
-    "snapshots/",
-    "segments/",
-    "catalog/",
-    "joins/",
-    "deletes/",
-    "cache/",
-];
+const FOLDERS: [&str; 5] = ["snapshots/", "segments/", "catalog/", "deletes/", "cache/"];
 
 /// Every moment of every request that a job makes of its index, as failpoints.
 fn points(killing: &Killing, job: Job) -> Vec<String> {

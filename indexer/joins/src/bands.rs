@@ -186,11 +186,11 @@ pub fn candidates(members: &[Member], mut pair: impl FnMut(Pair)) {
     };
     for member in members.iter().filter(|it| it.part != Part::IsSought) {
         let table = member.column.table();
-        let others = |it: &&ColumnId| it.table() != table;
-        let at = sought.partition_point(|it| *it < member.column);
-        let (before, after) = sought.split_at(at);
-        let before = before.iter().rev().filter(others).take(neighbours);
-        let after = after.iter().filter(others).take(neighbours);
+        // Columns of one table stand together.
+        let start = sought.partition_point(|it| it.table() < table);
+        let end = sought.partition_point(|it| it.table() <= table);
+        let before = sought[..start].iter().rev().take(neighbours);
+        let after = sought[end..].iter().take(neighbours);
         before
             .chain(after)
             .for_each(|it| pair(Pair::new(member.column, *it)));

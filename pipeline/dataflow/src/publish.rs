@@ -99,8 +99,6 @@ pub struct Committer {
     shards: u32,
     /// Whether every table of the lake that is in the index was made with `settings`.
     uniform: AtomicBool,
-    /// Whether the index had no table of the lake.
-    is_new: bool,
     /// The narrations of the tables' texts, where they have any.
     narrations: Option<Arc<NarrationStore>>,
     /// Completes when the commit that was asked for last has succeeded.
@@ -175,7 +173,6 @@ impl Committer {
             filters,
             shards,
             uniform: AtomicBool::new(uniform),
-            is_new: published.is_empty(),
             narrations,
             last: std::sync::Mutex::default(),
             state,
@@ -308,7 +305,15 @@ impl Committer {
                     state.snapshot = Some(next);
                     return Ok(());
                 }
-                Err(PublishError::Lost { .. }) => self.rebase(state).await?,
+                Err(PublishError::Lost { .. }) => {
+                    let base = state.snapshot.as_ref().map(|it| it.catalog.clone());
+                    self.rebase(state).await?;
+                    let now = state.snapshot.as_ref().map(|it| it.catalog.clone());
+                    if matches!(additions.joins, NewJoins::Files(_)) && base != now {
+                        let reason = "another run published tables meanwhile".to_owned();
+                        return Err(PipelineError::Overtaken { reason });
+                    }
+                }
                 Err(error) => return Err(error.into()),
             }
         }
@@ -383,10 +388,6 @@ impl Committer {
         put_into(&self.filters, &mut next.settings, &self.lake);
         if let Some(failed) = &state.failed {
             failed.put_into(&mut next.settings, &self.lake);
-        }
-        if self.is_new {
-            // Whatever joins, this run finds out.
-            next.joins.entry(self.lake.clone()).or_default();
         }
         next
     }

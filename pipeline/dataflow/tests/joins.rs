@@ -2,8 +2,12 @@
 
 use crate::common;
 
+use std::sync::Arc;
+
 use common::Lab;
 use limn_joins::{Cardinality, EdgeKind, Evidence};
+use limn_models::HashedWords;
+use limn_pipeline::{Scope, Session};
 use limn_segment::{JoinRecord, Policy};
 
 /// The edges of the only lake, in an order of their own.
@@ -44,6 +48,13 @@ fn lines(header: &str, numbers: std::ops::Range<usize>, line: impl Fn(usize) -> 
     format!("{header}\n{lines}")
 }
 
+/// A lake whose joins are looked for.
+fn looking() -> Lab {
+    let mut lab = Lab::new();
+    lab.options.join_tables = Some(100);
+    lab
+}
+
 async fn fill(lab: &Lab) {
     let customers = lines("code,city", 0..400, |at| {
         format!("C{at:04},city {}", at % 30)
@@ -62,7 +73,7 @@ async fn fill(lab: &Lab) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_graph_follows_the_lake_and_is_merged_and_left_alone_with_it() {
-    let mut lab = Lab::new();
+    let mut lab = looking();
     lab.options.compact = false;
     fill(&lab).await;
     lab.run().await;
@@ -111,7 +122,7 @@ async fn the_graph_follows_the_lake_and_is_merged_and_left_alone_with_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_without_a_graph_gets_one() {
-    let mut lab = Lab::new();
+    let mut lab = looking();
     lab.options.compact = false;
     fill(&lab).await;
     lab.run().await;
@@ -124,20 +135,54 @@ async fn an_index_without_a_graph_gets_one() {
     lab.run_is_idle().await;
 }
 
+/// In a session, which keeps the graph, tables go and columns get other names.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_forgets_tables_and_names_that_are_gone() {
+    let lab = looking();
+    fill(&lab).await;
+    let mut session = Session::new(
+        lab.lake.clone(),
+        lab.index.clone(),
+        Arc::new(HashedWords),
+        lab.options.clone(),
+    );
+    let orders = lines("number,client", 0..900, |at| {
+        format!("o{at},C{:04}", at % 300)
+    });
+    let steps: [(&str, Option<&str>); 3] = [
+        ("backup/orders.csv", None),
+        ("sales/orders.csv", Some(&orders)),
+        ("sales/orders.csv", None),
+    ];
+    session.look(Scope::Lake, Arc::default()).await.unwrap();
+    for (path, text) in steps {
+        match text {
+            Some(text) => lab.put(path, text).await,
+            None => lab.remove(path).await,
+        }
+        session.look(Scope::Lake, Arc::default()).await.unwrap();
+        let mut anew = looking();
+        anew.lake = lab.lake.clone();
+        anew.run().await;
+        assert_eq!(short(&joins(&lab).await), short(&joins(&anew).await));
+    }
+    assert_eq!(joins(&lab).await, []);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_lake_of_too_many_tables_no_graph_is_kept() {
-    let mut lab = Lab::new();
+    let mut lab = looking();
     fill(&lab).await;
     lab.run().await;
     assert!(!joins(&lab).await.is_empty());
-    lab.options.join_tables = 2;
+    lab.options.join_tables = Some(2);
     lab.put("crm/notes.csv", "a,b\n1,2\n").await;
     let report = lab.run().await;
     let is_said = |note: &String| note.contains("--join-tables");
     assert!(report.notes.iter().any(is_said), "{:?}", report.notes);
     let snapshot = lab.index.require_newest().await.unwrap();
     assert!(snapshot.joins.is_empty());
-    lab.options.join_tables = 100;
+    lab.options.join_tables = Some(100);
     lab.run().await;
     assert!(!joins(&lab).await.is_empty());
     lab.run_is_idle().await;
@@ -147,7 +192,7 @@ async fn of_a_lake_of_too_many_tables_no_graph_is_kept() {
 async fn workers_and_processes_do_not_change_the_graph() {
     let mut graphs = Vec::new();
     for (processes, workers) in [(1, 1), (1, 4), (2, 2)] {
-        let mut lab = Lab::new();
+        let mut lab = looking();
         (lab.processes, lab.options.workers) = (processes, workers);
         fill(&lab).await;
         lab.run().await;

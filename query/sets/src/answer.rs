@@ -17,6 +17,8 @@ use crate::set::{Candidate, SetSize, Sets};
 /// tables four times as often as the first five.
 const RANKED: usize = 100;
 const CANDIDATES: usize = 50;
+/// Columns of all candidates, at most: each is compared with all others.
+const MOST_COLUMNS: usize = 2_000;
 /// So many like tables of a folder are a family, of which the one that ranks first is a candidate.
 const FAMILY: usize = 3;
 
@@ -148,14 +150,17 @@ fn candidates(
         *sizes.entry(family.clone()).or_default() += 1;
     }
     let mut seen: HashMap<String, usize> = HashMap::new();
-    let (mut hits, mut candidates) = (Vec::new(), Vec::new());
+    let (mut hits, mut candidates, mut all_columns) = (Vec::new(), Vec::new(), 0);
     for (hit, columns, family) in known {
         let is_family = sizes.get(&family).is_some_and(|size| *size >= FAMILY);
         let before = seen.entry(family).or_default();
         *before += 1;
-        if (is_family && *before > 1) || candidates.len() >= CANDIDATES {
+        let width = columns.columns.len();
+        let is_full = candidates.len() >= CANDIDATES || all_columns + width > MOST_COLUMNS;
+        if (is_family && *before > 1) || is_full && !candidates.is_empty() {
             continue;
         }
+        all_columns += width;
         candidates.push(Candidate {
             score: hit.score,
             columns,

@@ -108,7 +108,7 @@ const APART: f64 = 0.25;
 /// The most that alike beginnings of tables' names add.
 const KINSHIP: f64 = 0.4;
 /// Pairs of tables that are kept; then all are forgotten.
-const KEPT: usize = 200_000;
+const KEPT: usize = 20_000;
 
 /// The best join of two tables, or that there is none.
 type Known = Option<Arc<Join>>;

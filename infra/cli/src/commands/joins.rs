@@ -31,7 +31,7 @@ pub async fn run(args: JoinsArgs) -> anyhow::Result<Outcome> {
     }
     let Some(edges) = index.joins(&snapshot, &table.lake).await? else {
         bail!(
-            "the index does not know yet what joins in {lake}: `limn index {lake} --index {}` finds out (with --join-tables N in a lake of more than 10000 tables)",
+            "the index does not know yet what joins in {lake}: `limn index {lake} --index {} --join-tables 10000` finds out",
             args.index.index,
             lake = table.lake
         );

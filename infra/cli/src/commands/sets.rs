@@ -280,7 +280,13 @@ pub async fn eval(args: EvalArgs, questions: Vec<EvalQuestion>) -> anyhow::Resul
             by_size.push((label(count), SetShares::of(pairs)));
         }
         times.sort_unstable_by(f64::total_cmp);
-        let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
+        let last = times.len().saturating_sub(1) as f64;
+        let at = |share: f64| {
+            times
+                .get((last * share) as usize)
+                .copied()
+                .unwrap_or_default()
+        };
         Ok(Report {
             questions: questions.len(),
             k: by_size,

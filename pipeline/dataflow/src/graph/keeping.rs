@@ -50,9 +50,12 @@ pub struct Graph {
     /// The tables that the dataflow was fed.
     fed: HashMap<TableId, TableKey>,
     edges: BTreeSet<Edge>,
+    /// Tables that went, or have columns of other names, since edges were taken in last.
+    changed: HashMap<TableId, TableKey>,
     /// Where edges differ from what is stored; all of them until they were stored once.
     unstored: Option<BTreeSet<Shard>>,
     files: BTreeMap<Shard, JoinsEntry>,
+    is_given_up: bool,
 }
 
 impl Graph {
@@ -63,9 +66,30 @@ impl Graph {
             held: HeldRows::keeping(Some(lake)),
             fed: HashMap::new(),
             edges: BTreeSet::new(),
+            changed: HashMap::new(),
             unstored: None,
             files: BTreeMap::new(),
+            is_given_up: false,
         }
+    }
+
+    /// From here on it is kept of this process's rounds no more: what came since is not in the dataflow.
+    pub fn give_up(&mut self) {
+        *self = Self {
+            is_given_up: true,
+            ..Self::of(&self.lake)
+        };
+    }
+
+    /// Whether it was given up.
+    pub fn is_given_up(&self) -> bool {
+        self.is_given_up
+    }
+
+    /// How many columns the tables have that take part.
+    pub fn columns(&self) -> usize {
+        let tables = self.fed.values().filter_map(|key| self.held.get(key));
+        tables.map(|row| row.columns.len()).sum()
     }
 
     /// Goes on to `snapshot`: the tables that come and go since the last one.
@@ -81,8 +105,14 @@ impl Graph {
         let mut updates = Vec::new();
         let mut new = Vec::new();
         for (key, before) in changed {
+            let now = self.held.get(&key);
+            let columns = |row: Option<&HeldTable>| row.map(|row| row.columns.clone());
+            let are_renamed = columns(before.as_deref()) != columns(now.map(Arc::as_ref));
             let before = before.and_then(|row| row.table.clone());
-            let now = self.held.get(&key).and_then(|row| row.table.clone());
+            let now = now.and_then(|row| row.table.clone());
+            if let Some(before) = before.as_ref().filter(|_| are_renamed || now.is_none()) {
+                self.changed.insert(before.id, key.clone());
+            }
             if before == now {
                 continue;
             }
@@ -111,10 +141,18 @@ impl Graph {
         for (edge, diff) in updates {
             *sums.entry(edge).or_default() += diff;
         }
+        let changed = std::mem::take(&mut self.changed);
+        if let Some(unstored) = &mut self.unstored {
+            let is_of = |edge: &&Edge| {
+                changed.contains_key(&edge.left) || changed.contains_key(&edge.right)
+            };
+            let renamed = self.edges.iter().filter(is_of).map(|edge| edge.left);
+            let came_or_went = sums.iter().filter(|it| *it.1 != 0).map(|it| it.0.left);
+            let lefts = renamed.chain(came_or_went);
+            let lefts = lefts.filter_map(|left| self.fed.get(&left).or(changed.get(&left)));
+            unstored.extend(lefts.map(|left| left.shard(shards)));
+        }
         for (edge, diff) in sums.into_iter().filter(|it| it.1 != 0) {
-            if let (Some(unstored), Some(left)) = (&mut self.unstored, self.fed.get(&edge.left)) {
-                unstored.insert(left.shard(shards));
-            }
             match diff > 0 {
                 true => self.edges.insert(edge),
                 false => self.edges.remove(&edge),
@@ -133,6 +171,11 @@ impl Graph {
         before: &[JoinsEntry],
         shards: u32,
     ) -> Result<Vec<JoinsEntry>, SegmentError> {
+        // Another writer may have replaced a file, and its garbage may be gone.
+        if let Some(unstored) = &mut self.unstored {
+            let lost = self.files.values().filter(|it| !before.contains(it));
+            unstored.extend(lost.map(|it| it.shard));
+        }
         let mut of_shards: BTreeMap<Shard, Vec<JoinRecord>> = BTreeMap::new();
         for edge in &self.edges {
             let (Some(left), Some(right)) = (self.fed.get(&edge.left), self.fed.get(&edge.right))

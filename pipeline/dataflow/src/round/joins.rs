@@ -1,10 +1,17 @@
 //! The end of a round: the join graph of what was published.
 
-use limn_segment::{PublishError, SegmentError};
+use limn_segment::{PublishError, SegmentError, Snapshot};
 
 use crate::drive::Dataflow;
 use crate::error::PipelineError;
 use crate::round::Round;
+
+/// Columns that a lake may have for each table that it may have.
+const COLUMNS_A_TABLE: u64 = 10;
+/// Tables of a lake whose graph is kept on without a word about it.
+const KEPT_ON: u64 = 10_000;
+/// What to do about a lake that is too large.
+const REMEDY: &str = "--join-tables N raises that, at about 12 KB of memory a column";
 
 impl Round {
     /// Brings the join graph to what this round has published, if anything: tables that changed are
@@ -23,26 +30,36 @@ impl Round {
             return Ok(());
         };
         let before = snapshot.joins.get(&self.terms.lake);
-        if before.is_some() && !self.has_published().await {
+        let wanted = self.opening.options.join_tables;
+        let most = wanted.unwrap_or(if before.is_some() { KEPT_ON } else { 0 });
+        let rows: u64 = snapshot.catalog.iter().map(|it| it.rows).sum();
+        let is_as_wanted = match most {
+            0 => before.is_none(),
+            _ => before.is_some() && !self.has_published().await,
+        };
+        if is_as_wanted {
             return Ok(());
         }
-        let most = self.opening.options.join_tables;
-        let rows: u64 = snapshot.catalog.iter().map(|it| it.rows).sum();
-        if rows > most {
+        if rows > most || dataflow.graph().is_given_up() {
             if most > 0 {
                 notes.push(format!(
-                    "what joins is not looked for: the catalog has {rows} rows of tables, more than {most}; --join-tables N raises that, at about 12 KB of memory a column"
+                    "what joins is not looked for: the catalog has {rows} rows of tables, and {most} are allowed, with {COLUMNS_A_TABLE} columns each; {REMEDY}"
                 ));
             }
-            return match before {
-                Some(_) => committer.publish_joins(None).await,
-                None => Ok(()),
-            };
+            return self.keep_no_joins(&snapshot).await;
         }
         let shards = self.terms.shards;
         let made = async {
             let tables = dataflow.graph().advance(index, &snapshot).await?;
             let changed = tables.len();
+            let columns = dataflow.graph().columns() as u64;
+            if columns > most * COLUMNS_A_TABLE {
+                dataflow.graph().give_up();
+                notes.push(format!(
+                    "what joins is not looked for: the tables have {columns} columns, more than {COLUMNS_A_TABLE} for each of {most} tables; {REMEDY}"
+                ));
+                return self.keep_no_joins(&snapshot).await;
+            }
             let edges = dataflow.compare(tables).await?;
             tracing::info!(tables = changed, edges = edges.len(), "join graph");
             dataflow.graph().take_in(edges, shards);
@@ -77,5 +94,13 @@ impl Round {
             "what this run found is published, and its joins are not: {error}; {next}"
         ));
         Ok(())
+    }
+
+    /// The lake has no join graph from here on.
+    async fn keep_no_joins(&self, snapshot: &Snapshot) -> Result<(), PipelineError> {
+        match snapshot.joins.get(&self.terms.lake) {
+            Some(_) => self.opened.stages.committer.publish_joins(None).await,
+            None => Ok(()),
+        }
     }
 }

@@ -223,6 +223,7 @@ impl Twin {
             Some(fake) => narrated_by(&mut kept, fake),
             None => kept.options.narrate = Narrate::Names,
         }
+        kept.options.join_tables = Some(1_000);
         let session = Session::new(
             kept.lake.clone(),
             kept.index.clone(),

@@ -226,12 +226,17 @@ pub(super) fn unpack(
     Ok((stretches, file))
 }
 
-/// All of a compressed archive, unpacked once for all its members; none if that is more than is kept.
+/// All of a compressed archive, unpacked once for all its members; none if that is more than is kept, or it is damaged
+/// anywhere: then each member is read by itself, as far as it can be.
 fn whole(ranged: &Ranged, options: &ReadOptions) -> Result<Option<Bytes>, Failure> {
     let unpack = |most: u64| {
         let mut bytes = Vec::new();
-        Archive::open(ranged)?.fill(most.saturating_add(1), &mut bytes)?;
-        Ok(Some(bytes.into()))
+        let mut archive = Archive::open(ranged)?;
+        match archive.fill(most.saturating_add(1), &mut bytes) {
+            Ok(_) => Ok(Some(bytes.into())),
+            Err(Failure::Store(error)) => Err(Failure::Store(error)),
+            Err(Failure::Content { .. }) => Ok(None),
+        }
     };
     let archive = (ranged, Part::Unpacked);
     options.containers.bytes(archive, &options.room, unpack)

@@ -15,6 +15,8 @@ use super::wrapped::{self, Shape};
 
 /// Bytes of the longest document; what is longer holds data.
 const LONGEST: usize = 4 << 20;
+/// The same of an answer that tells of an error: longer ones list errors, as rows.
+const LONGEST_ERROR: usize = 16 << 10;
 /// Members of a document at most.
 const MOST_MEMBERS: usize = 100;
 /// Members of which a manifest of a package has one, beside its name and version.
@@ -68,7 +70,9 @@ impl Document {
             return is_json(text).then_some(Document::Values);
         }
         if let Some(members) = Members::of(text) {
-            return members.document().filter(|_| is_json(text));
+            let is_short = |it: &Document| *it != Document::Error || text.len() <= LONGEST_ERROR;
+            let document = members.document().filter(is_short);
+            return document.filter(|_| is_json(text));
         }
         let plain = without_comments(text)?;
         let is_object = Members::of(&plain).is_some() && is_json(&plain);
@@ -113,7 +117,7 @@ pub(super) fn is_one_object(text: &[u8]) -> bool {
         && holds(text) == Holds::One
         && !wraps()
         && !feature::is_one(text)
-        && Members::of(text).is_none_or(|members| !members.have_rows())
+        && Members::of(text).is_some_and(|members| !members.have_rows())
 }
 
 /// What a member's value is, as far as that matters.
@@ -148,12 +152,15 @@ impl<'a> Members<'a> {
                 let key = cursor.string()?;
                 cursor.skip(b':')?;
                 members.member(&mut cursor, key)?;
+                if members.values.len() > MOST_MEMBERS {
+                    return None;
+                }
                 if cursor.skip(b',').is_none() {
                     break cursor.skip(b'}')?;
                 }
             }
         }
-        (cursor.peek().is_none() && members.values.len() <= MOST_MEMBERS).then_some(members)
+        cursor.peek().is_none().then_some(members)
     }
 
     fn member(&mut self, cursor: &mut Cursor<'a>, key: &'a [u8]) -> Option<()> {

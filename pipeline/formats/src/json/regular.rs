@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::super::MAX_COLUMNS;
 use super::outline::{Cursor, Elements, Step};
 
 /// Lists that may hold the names of columns, by their keys.
@@ -23,6 +24,8 @@ const NAMES: [&str; 7] = [
 const NAME_OF_COLUMN: [&str; 4] = ["fieldName", "name", "title", "label"];
 /// Lists of cells under whose key the first may hold the names.
 const VALUES: [&str; 6] = ["data", "result", "results", "rows", "table", "values"];
+/// Bytes of the longest name of a column.
+const LONGEST_NAME: usize = 256;
 /// Bytes around a list of lists that may hold the names of its columns.
 const MOST_BESIDE: usize = 1 << 20;
 /// Members from which on objects by their keys are rows: of fewer, some are settings.
@@ -125,7 +128,9 @@ fn names_of(list: &Value) -> Option<Vec<String>> {
 
 fn distinct(names: Vec<String>) -> Option<Vec<String>> {
     let all: BTreeSet<&str> = names.iter().map(|name| name.trim()).collect();
-    let are_names = !names.is_empty() && all.len() == names.len() && !all.contains("");
+    // Each row is written with them.
+    let are_short = names.len() <= MAX_COLUMNS && names.iter().all(|it| it.len() <= LONGEST_NAME);
+    let are_names = !all.is_empty() && all.len() == names.len() && !all.contains("") && are_short;
     are_names.then_some(names)
 }
 
@@ -184,20 +189,22 @@ pub(super) fn keyed(text: &[u8]) -> Option<Vec<Vec<u8>>> {
     };
     let (_, first) = members.first()?;
     let first = keys(first)?;
+    let mut taken = BTreeSet::new();
     for (_, value) in &members {
         let own = keys(value)?;
+        taken.extend(own.iter().filter(|key| key.ends_with(b"key")).cloned());
         let shared = own.intersection(&first).count();
         if shared == 0 || shared * 2 < own.len().max(first.len()) {
             return None;
         }
     }
-    let name: &[u8] = if first.contains(b"key".as_slice()) {
-        b"_key"
-    } else {
-        b"key"
+    let mut name = b"key".to_vec();
+    while taken.contains(&name) {
+        name.insert(0, b'_');
+    }
+    let row = |(key, value): (&[u8], &[u8])| {
+        [b"{\"", name.as_slice(), b"\":\"", key, b"\",", &value[1..]].concat()
     };
-    let row =
-        |(key, value): (&[u8], &[u8])| [b"{\"", name, b"\":\"", key, b"\",", &value[1..]].concat();
     Some(members.into_iter().map(row).collect())
 }
 
