@@ -1,4 +1,4 @@
-//! `limn joins`: what a person is told of a table's partners.
+//! `limn joins`: a table's partners, and the way to another table.
 
 use limn_tests::{index_hashed, lake, limn, text};
 use tempfile::TempDir;
