@@ -5,11 +5,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accessible, expected, fits, open, picture, settled, withPage } from "./page.mjs";
 
-const { search, suggestions, nothing, table, folder, script, text } = expected;
+const { search, joined, suggestions, nothing, table, folder, script, text } = expected;
 
 const PAGES = {
   home: ["/", {}],
   search: ["/", { q: search.question }],
+  joined: ["/", { q: joined.question, mode: "set" }],
   filtered: ["/", { q: search.question, format: "csv" }],
   nothing: ["/", nothing],
   table: ["/table", { table: table.name }],

@@ -36,7 +36,7 @@ test("a table's page shows its columns, rows, texts, files, history and likes", 
     );
     assert.ok((await page.textContent("#texts")).includes(table.text));
     assert.ok((await page.textContent("#files")).includes(table.file));
-    for (const part of ["#history", "#similar"]) assert.equal(await page.locator(`${part} .failure`).count(), 0);
+    for (const part of ["#history", "#joins", "#similar"]) assert.equal(await page.locator(`${part} .failure`).count(), 0);
     assert.ok((await page.locator("#history .history > li").count()) > 0);
     await page.click(`.trail a >> text=${table.name.split("/")[0]}`);
     await page.waitForSelector(".browse-page");

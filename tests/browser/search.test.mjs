@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { expected, open, settled, withPage } from "./page.mjs";
 
-const { search, suggestions, filtered, nothing, member, family } = expected;
+const { search, joined, suggestions, filtered, nothing, member, family } = expected;
 const names = (page) => page.locator(".result h2 a").allTextContents();
 const last = (table) => table.split("/").at(-1);
 
@@ -36,6 +36,25 @@ test("a question is answered, and kept in the address", () =>
     await settled(page);
     assert.equal((await names(page))[0], last(search.first), "the address alone leads to the answer");
     assert.equal(await page.inputValue("#q"), search.question);
+  }));
+
+test("tables that join are a diagram, with a statement that a press runs", () =>
+  withPage({}, async (page) => {
+    await open(page, "/", { q: joined.question });
+    await page.click(".summary >> text=Tables that join");
+    await page.waitForSelector(".join-tree");
+    assert.equal(new URL(page.url()).searchParams.get("mode"), "set");
+    const cards = await page.locator(".join-card").evaluateAll((all) => all.map((card) => card.title));
+    for (const table of joined.tables) assert.ok(cards.includes(table), `${cards}`);
+    assert.ok((await page.locator(".join-edge").first().textContent()).includes(joined.on));
+    await page.click(".joined button >> text=Run");
+    await page.waitForSelector(".joined tbody tr");
+    await page.click("text=Tables one by one");
+    await page.waitForSelector(".join-tree", { state: "detached" });
+    assert.equal(new URL(page.url()).searchParams.get("mode"), null);
+    await open(page, "/table", { table: joined.tables[0] });
+    await page.waitForSelector("#joins .later[aria-busy=false]");
+    assert.equal(await page.locator("#joins .failure").count(), 0);
   }));
 
 test("the way back leads to the answer, where it was left", () =>

@@ -61,6 +61,8 @@ fn paths() -> Vec<String> {
         let table = escaped(table);
         paths.push(format!("/v1/table?table={table}"));
         paths.push(format!("/v1/table/similar?table={table}&k=50"));
+        paths.push(format!("/v1/joins?table={table}"));
+        paths.push(format!("/v1/joins?table={table}&with=shop/customers"));
         paths.push(format!("/v1/table/history?table={table}"));
         paths.push(format!("/v1/table/rows?table={table}&limit=1"));
     }

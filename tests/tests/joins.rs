@@ -1,5 +1,6 @@
 //! `limn joins`: a table's partners, and the way to another table.
 
+use limn_tests::node::Node;
 use limn_tests::{index_hashed, lake, limn, text};
 use tempfile::TempDir;
 
@@ -81,4 +82,46 @@ fn partners_and_ways_are_listed() {
     let unknown = joins(&["sales/order"]);
     assert_eq!(unknown.code, 2);
     assert!(unknown.stderr.contains("sales/orders"), "{unknown:?}");
+}
+
+#[test]
+fn a_node_gives_the_joins_that_a_key_may_see() {
+    let scratch = TempDir::new().unwrap();
+    let (lake, index) = (scratch.path().join("lake"), scratch.path().join("index"));
+    let write = |path: &str, rows: &str| lake::write(&lake, path, rows);
+    let buyer = |at: usize| format!("o-{at},C{:03}", at % 150);
+    write("sales/orders.csv", &lines("order_no,buyer", 300, buyer));
+    let customer = |at: usize| format!("C{at:03},Z{}", at % 40);
+    write("crm/customers.csv", &lines("code,zone", 200, customer));
+    let zone = |at: usize| format!("Z{at},person {at}");
+    write("crm/zones.csv", &lines("zone,manager", 40, zone));
+    index_hashed(&lake, &index, &["--join-tables", "1000"]).ok();
+    let keys = scratch.path().join("keys.json");
+    let key = |more: &[&str]| {
+        let added = limn(&[&["keys", "add", "--keys", text(&keys), "--json"], more].concat());
+        added.ok()["key"].as_str().unwrap().to_owned()
+    };
+    let (all, crm) = (key(&[]), key(&["--prefix", "crm"]));
+    let blind = key(&["--right", "search"]);
+    let node = Node::start(text(&index), &["--keys", text(&keys)]);
+    let partners = |key: &str, path: &str| {
+        let answer = node.get_with(key, path).ok();
+        let partners = answer["partners"].as_array().unwrap().iter();
+        let names = partners.map(|it| it["partner"].as_str().unwrap().to_owned());
+        (names.collect::<Vec<_>>(), answer)
+    };
+    let path = "/v1/joins?table=crm/customers";
+    let (mut names, _) = partners(&all, path);
+    names.sort_unstable();
+    assert_eq!(names, ["crm/zones", "sales/orders"]);
+    assert_eq!(partners(&crm, path).0, ["crm/zones"]);
+    // Values have shown these joins.
+    let (names, answer) = partners(&blind, path);
+    assert!(names.is_empty() && answer["notes"].as_array().unwrap().len() == 1, "{answer}");
+    let way = "/v1/joins?table=sales/orders&with=crm/zones";
+    let steps = node.get_with(&all, way).ok();
+    let steps = steps["path"].as_array().unwrap();
+    assert_eq!((steps.len(), &steps[1]["partner"]), (2, &"crm/zones".into()));
+    assert_eq!(node.get_with(&crm, way).status, 404);
+    assert_eq!(node.get_with(&all, &format!("{path}&kind=cousin")).status, 400);
 }

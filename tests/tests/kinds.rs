@@ -87,7 +87,7 @@ fn files_that_vanished_are_tables_with_rows_or_named() {
         run.stdout
     };
     assert!(
-        why("api/orders").contains("what stands beside that is left out: orders"),
+        why("api/orders").contains("its rows are the objects of the list orders;"),
         "{}",
         why("api/orders")
     );

@@ -84,6 +84,7 @@ fn check(got: &Value) {
         "list_tables",
         "sample_rows",
         "sql",
+        "table_joins",
     ];
     assert_eq!(names, wanted);
     let answers = got["answers"].as_array().unwrap();
@@ -267,7 +268,7 @@ fn what_is_no_message_is_answered_and_a_session_goes_on() {
     let tools = agent.ask(LIST);
     assert_eq!(
         tools["result"]["tools"].as_array().unwrap().len(),
-        6,
+        7,
         "{tools}"
     );
     let listed = json!({"name": "list_tables", "arguments": {"limit": 1}});
@@ -339,7 +340,7 @@ fn what_is_asked_wrongly_over_http_is_answered_as_json() {
         "{unknown}"
     );
     let tools = node.send("POST", "/mcp", &[accept], Some(LIST)).ok();
-    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 6);
+    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 7);
     let vast = format!("\"{}\"", "x".repeat(100_000));
     node.send("POST", "/mcp", &[accept], Some(&vast))
         .is_error(413, "too_large");

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use limn_tests::node::Node;
-use limn_tests::{index_hashed, limn, text};
+use limn_tests::{index_hashed, lake, limn, text};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -148,6 +148,41 @@ fn sets_end_where_the_lake_does() {
         tables(&under).iter().all(|it| it.starts_with("shop/")),
         "{under}"
     );
+}
+
+#[test]
+fn a_table_that_no_word_finds_connects_two_that_words_find() {
+    let folder = tempfile::tempdir().unwrap();
+    let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
+    let write = |path: &str, header: &str, count: usize, row: &dyn Fn(usize) -> String| {
+        let rows: String = (0..count).map(|at| row(at) + "\n").collect();
+        lake::write(&lake, path, &format!("{header}\n{rows}"));
+    };
+    let row = |at: usize| format!("s-{at:03},Student {at}");
+    write("school/students.csv", "student,name", 80, &row);
+    let row = |at: usize| format!("c-{at:03},Club {at}");
+    write("school/clubs.csv", "club,title", 30, &row);
+    let row = |at: usize| format!("s-{:03},c-{:03}", at * 7 % 80, at * 11 % 30);
+    write("misc/xq.csv", "xa,xb", 200, &row);
+    // More tables that the question's words find than are ranked.
+    for at in 0..120 {
+        let header = format!("student remark {at},club remark {at}");
+        let row = |row: usize| format!("students {at} {row},clubs {at} {row}");
+        write(&format!("remarks/{at}.csv"), &header, 3, &row);
+    }
+    index_hashed(&lake, &index, &["--join-tables", "1000"]).ok();
+    let found = search(&index, &["names of students and titles of clubs", "-k", "3"]);
+    assert_eq!(
+        tables(&found),
+        ["misc/xq", "school/clubs", "school/students"],
+        "{found}"
+    );
+    assert_eq!(found["plan"]["disconnected"], json!([]));
+    let sql = found["plan"]["sql"].as_str().unwrap();
+    let rows = limn(&["sql", sql, "--index", text(&index), "--json"]).ok();
+    assert_eq!(rows["rows"].as_array().unwrap().len(), 100);
+    let under = ["names of students and titles of clubs", "-k", "3", "--prefix", "school"];
+    assert_eq!(tables(&search(&index, &under)).len(), 2);
 }
 
 #[test]

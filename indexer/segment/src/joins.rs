@@ -244,8 +244,9 @@ impl IndexStore {
         let Some(files) = snapshot.joins.get(lake) else {
             return Ok(None);
         };
-        let files = stream::iter(files).map(|entry| self.joins_of(entry));
-        let edges: Vec<Vec<JoinRecord>> = files.buffered(READS_IN_FLIGHT).try_collect().await?;
+        let reads: Vec<_> = files.iter().map(|entry| self.joins_of(entry)).collect();
+        let reads = stream::iter(reads).buffered(READS_IN_FLIGHT);
+        let edges: Vec<Vec<JoinRecord>> = reads.try_collect().await?;
         Ok(Some(edges.concat()))
     }
 }

@@ -13,7 +13,7 @@ import pytest
 from conftest import REPOSITORY, SCRIPT, Ground, Process, limn
 
 import limn_client
-from limn_client import Client, ForbiddenError, NotFoundError
+from limn_client import BadRequestError, Client, ForbiddenError, NotFoundError
 
 QUESTION = "how clear is the water of the lake"
 
@@ -122,6 +122,16 @@ def test_similar(client: Client) -> None:
     assert "hydrology/secchi" not in {other.name for other in answer}
     assert answer[0].table().name == answer[0].name
     assert [it.name for it in client.similar("hydrology/secchi", k=3)] == [it.name for it in answer]
+
+
+def test_joins(client: Client) -> None:
+    answer = client.search(QUESTION)[0].joins()
+    assert answer.table == "hydrology/secchi" and answer.snapshot >= 1
+    assert all(it.table == answer.table for it in answer) and isinstance(answer.notes, tuple)
+    way = client.joins("hydrology/secchi", other="hydrology/secchi")
+    assert way.partners == () and len(way) == 0
+    with pytest.raises(BadRequestError, match="copy"):
+        client.joins("hydrology/secchi", kind="cousin")
 
 
 def test_history(client: Client) -> None:

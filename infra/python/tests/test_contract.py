@@ -28,6 +28,7 @@ METHODS: Dict[str, Tuple[str, Mapping[str, str]]] = {
     "set_description": ("describe", {"table": "name"}),
     "table": ("table", {"table": "name"}),
     "similar": ("similar", {"table": "name"}),
+    "joins": ("joins", {"table": "name", "with": "other"}),
     "rows": ("rows", {"table": "name"}),
     "sql": ("sql", {}),
     "history": ("history", {"table": "name"}),

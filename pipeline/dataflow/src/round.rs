@@ -60,7 +60,9 @@ fn orphan_notes(
                 "context of '{orphan}' names no table of the lake, and is not kept: give it again when the table is there"
             )
         } else if is_text_file(orphan) {
-            format!("context of '{orphan}' names no table of the lake")
+            format!(
+                "the text '{orphan}' names no table of the lake: a text is about the table of its own name beside it (limn tables lists names), a README about its folder"
+            )
         } else {
             format!(
                 "the text registered for '{orphan}' waits: no table of the lake has that name; if it was renamed, register the text again (limn context)"
@@ -77,7 +79,7 @@ fn orphan_notes(
                 orphans.iter().partition(|orphan| is_text_file(orphan));
             let folded = match files.as_slice() {
                 [first, .., _] if files.len() > MOST_ORPHANS => vec![format!(
-                    "{} texts are about no table of the lake: nothing beside them has their name, such as '{first}'",
+                    "{} texts name no table of the lake, such as '{first}': a text is about the table of its own name beside it, a README about its folder",
                     files.len()
                 )],
                 files => files.iter().copied().map(note).collect(),

@@ -198,7 +198,7 @@ fn line_of(line: &[u8]) -> &[u8] {
 /// The note that says which list a wrapper's rows are.
 fn taken_from(path: &str) -> String {
     let shown: String = one_line(path).chars().take(PATH_CHARS).collect();
-    format!("its rows are the objects of a list, and what stands beside that is left out: {shown}")
+    format!("its rows are the objects of the list {shown}; what else the file holds is not read")
 }
 
 /// One pass over the file's pieces.

@@ -7,7 +7,7 @@ import { suggestions } from "./suggest.js";
 import { folderAddress, tableAddress } from "./names.js";
 
 // Kept where the address has them, and set nowhere on the page.
-const PASSED_ON = ["alpha", "candidates", "judge"];
+const PASSED_ON = ["alpha", "candidates", "judge", "mode"];
 const PREVIEW_ROWS = 3;
 
 const form = document.getElementById("ask");

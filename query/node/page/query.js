@@ -10,11 +10,11 @@ import { sampleTable } from "./sample.js";
 const MOST = 32_768;
 const ROWS = 1000;
 
-/** The box; Ctrl and Enter run the statement. */
-export function queryBox(visit, { table, lake }) {
+/** The box with a statement in it; Ctrl and Enter run it. */
+export function queryBox(visit, { lake, sql: statement }) {
   const place = el("div", { class: "answered" });
   const input = el("textarea", { name: "sql", rows: "4", maxlength: String(MOST), spellcheck: "false", autocapitalize: "none", autocomplete: "off", required: true });
-  input.value = `SELECT * FROM ${quoted(table)} LIMIT 20`;
+  input.value = statement;
   const button = el("button", { type: "submit", class: "main" }, "Run");
   let running = null;
   const run = async () => {
@@ -56,8 +56,8 @@ export function queryBox(visit, { table, lake }) {
   return [form, place];
 }
 
-/** A name as SQL has it. */
-const quoted = (name) => `"${name.replaceAll('"', '""')}"`;
+/** The first rows of a table, as SQL. */
+export const firstRows = ({ table }) => `SELECT * FROM "${table.replaceAll('"', '""')}" LIMIT 20`;
 
 function shown(answer) {
   const { rows, notes, error } = answer;

@@ -5,6 +5,7 @@ import { questionOf } from "./ask.js";
 import { address, data, el } from "./dom.js";
 import { asked, chips, filterRow, filtersOf } from "./filters.js";
 import { counted, number, sentence, time, took } from "./format.js";
+import { joinPlan, modeLink, setSummary } from "./joined.js";
 import { folderAddress, folderLine, split, tableAddress } from "./names.js";
 import { emptiness, remark } from "./notice.js";
 import { resultCard } from "./result.js";
@@ -116,15 +117,16 @@ function folders({ folders: list = [] }) {
 
 async function found(visit) {
   const { searchParams } = visit.address;
-  const [answer, listing] = await Promise.all([
+  const [answer, listing, status] = await Promise.all([
     visit.ask("/v1/search", questionOf(searchParams)),
     visit.ask("/v1/tables", { ...asked(searchParams), limit: 1, facets: true }),
+    visit.ask("/v1/status"),
   ]);
   const { results, notes = [] } = answer;
   const kept = results.filter(({ judged }) => judged !== false);
   const rejected = results.filter(({ judged }) => judged === false);
-  const further = more(searchParams, results.length);
-  const count = counted(kept.length, "table");
+  const further = answer.plan ? null : more(searchParams, results.length);
+  const count = answer.plan ? setSummary(kept.length) : counted(kept.length, "table");
   const summary = kept.length ? (further ? `First ${count}` : count) : "Nothing relevant found";
   const context = {
     question: answer.question,
@@ -144,10 +146,12 @@ async function found(visit) {
         { class: "summary" },
         el("h1", {}, summary),
         circumstances(answer, listing.count),
+        modeLink(searchParams),
         chips(visit.address),
       ),
       !kept.length && nothingFound(visit.address, notes, rejected.length),
       kept.length > 0 && notes.length > 0 && remark(noteList(notes)),
+      kept.length > 0 && answer.plan && joinPlan(visit, answer, status.sql),
       kept.length > 0 && el("ol", { class: "results" }, cards(kept, context)),
       rejected.length > 0 && [
         el("h2", { class: "divider" }, kept.length ? "Judged irrelevant" : "The nearest, judged irrelevant"),

@@ -1,13 +1,15 @@
-// One table's page: its facts, columns, sampled rows, its rows page by page, a box for SQL, the texts about it, its files, its history, and tables like it.
+// One table's page: its facts, columns, sampled rows, its rows page by page, a box for SQL, the texts about it, its files,
+// what it joins with, its history, and tables like it.
 
 import { about } from "./about.js";
 import { columnGrid } from "./columns.js";
 import { data, el } from "./dom.js";
 import { counted, number, rowCount, score, share, size, time } from "./format.js";
+import { partners } from "./joined.js";
 import { facts, formatName, holderOf, split, tableAddress, trail } from "./names.js";
 import { emptiness, failureNotice, remark } from "./notice.js";
 import { shareBar } from "./picture.js";
-import { queryBox } from "./query.js";
+import { firstRows, queryBox } from "./query.js";
 import { rowPages } from "./rows.js";
 import { sampleTable } from "./sample.js";
 
@@ -19,9 +21,10 @@ export async function table(visit) {
   const sections = [
     section("columns", "Columns", answer.columns.length, columnGrid(answer.columns, answer)),
     section("sample", "Sample rows", null, sample(answer)),
-    ...(status.sql ? [section("rows", "Rows", null, rowPages(visit, answer)), section("sql", "SQL", null, queryBox(visit, answer))] : []),
+    ...(status.sql ? [section("rows", "Rows", null, rowPages(visit, answer)), section("sql", "SQL", null, queryBox(visit, { ...answer, sql: firstRows(answer) }))] : []),
     section("texts", "About it", answer.contexts.length, about(visit, answer, status)),
     section("files", "Files", answer.file_count, files(answer)),
+    section("joins", "Joins", null, later(visit, "/v1/joins", which, partners)),
     section("history", "History", null, later(visit, "/v1/table/history", which, history)),
     section("similar", "Similar tables", null, later(visit, "/v1/table/similar", which, similar)),
   ];

@@ -13,13 +13,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use limn_models::Embedder;
-use limn_retrieval::{RetrievalError, Searcher, Values};
+use limn_retrieval::{JoinGraphs, RetrievalError, Searcher, Values};
 use limn_segment::{
     CatalogEntry, ChangeReader, IndexStore, SegmentCache, SegmentError, ShelfRows, Snapshot,
     TableKey, TableRecord,
 };
 use moka::future::Cache;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 
 use crate::access::Reach;
 use crate::memory;
@@ -61,6 +61,8 @@ pub struct View {
     pub shelf: Arc<Shelf>,
     /// When it was opened.
     pub opened: chrono::DateTime<chrono::Utc>,
+    /// The join graphs of the whole snapshot, once they were asked for.
+    joins: Arc<OnceCell<Arc<JoinGraphs>>>,
 }
 
 impl std::fmt::Debug for View {
@@ -89,6 +91,7 @@ impl View {
                 Reach::Under(_) => Arc::new(self.shelf.restricted(reach)),
             },
             opened: self.opened,
+            joins: Arc::clone(&self.joins),
         }
     }
 
@@ -260,6 +263,19 @@ impl Live {
         }
     }
 
+    /// The join graphs of a view's snapshot, read when they are asked for first. They hold edges of
+    /// tables that the view does not.
+    ///
+    /// # Errors
+    /// Where they cannot be read.
+    pub async fn joins(&self, view: &View) -> Result<Arc<JoinGraphs>, SegmentError> {
+        let read = async || {
+            let graphs = JoinGraphs::read(&self.index, &view.snapshot).await?;
+            Ok(Arc::new(graphs))
+        };
+        view.joins.get_or_try_init(read).await.cloned()
+    }
+
     /// As [`Live::row`], of several tables: each file of the catalog is read once.
     ///
     /// # Errors
@@ -297,6 +313,7 @@ async fn view(
         searcher: Arc::new(searcher),
         shelf: Arc::new(Shelf::of(rows.clone())),
         opened: chrono::Utc::now(),
+        joins: Arc::default(),
     };
     memory::give_back();
     Ok(view)

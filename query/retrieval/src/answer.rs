@@ -129,6 +129,17 @@ pub struct Hit {
     pub blocks: Vec<Evidence>,
 }
 
+impl Hit {
+    /// Which table it is.
+    #[must_use]
+    pub fn key(&self) -> TableKey {
+        TableKey {
+            lake: self.lake.clone(),
+            name: self.table.clone(),
+        }
+    }
+}
+
 /// A text of a table that supports its rank.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evidence {

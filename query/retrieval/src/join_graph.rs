@@ -1,18 +1,20 @@
 //! The join graph for readers: a table's partners, and the way between two tables.
 //!
-//! It is made of the edges that a reader may see: one whose tables are not both visible is not
-//! there, nor is a way that leads by a table that is not.
+//! A reader sees the edges whose tables he may both see, and no way that leads by another one.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use limn_joins::{Cardinality, EdgeKind, Evidence};
-use limn_segment::JoinRecord;
+use limn_segment::{IndexStore, JoinRecord, SegmentError, Snapshot, TableKey};
 use serde::Serialize;
 
 /// Joins between two tables that a way has, at most.
 pub const MOST_HOPS: usize = 4;
 
-/// The edges of a lake between tables that a reader may see.
+/// Which edges a reader may see.
+pub type Sees<'a> = &'a dyn Fn(&JoinRecord) -> bool;
+
+/// The edges between the tables of a lake.
 #[derive(Debug, Default)]
 pub struct JoinGraph {
     edges: Vec<JoinRecord>,
@@ -63,28 +65,36 @@ pub struct Partner {
 }
 
 impl JoinGraph {
-    /// The graph of these edges, of those between tables that `is_visible`.
-    pub fn of(edges: Vec<JoinRecord>, is_visible: impl Fn(&str) -> bool) -> JoinGraph {
-        let mut graph = JoinGraph::default();
-        for edge in edges {
-            if !is_visible(&edge.left) || !is_visible(&edge.right) {
-                continue;
-            }
-            let at = graph.edges.len();
+    /// The graph of these edges.
+    #[must_use]
+    pub fn of(edges: Vec<JoinRecord>) -> JoinGraph {
+        let mut of: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, edge) in edges.iter().enumerate() {
             for table in BTreeSet::from([&edge.left, &edge.right]) {
-                graph.of.entry(table.clone()).or_default().push(at);
+                of.entry(table.clone()).or_default().push(at);
             }
-            graph.edges.push(edge);
         }
-        graph
+        JoinGraph { edges, of }
+    }
+
+    /// The edges of a table that are seen, with their other ends.
+    fn edges_of<'a, 'b>(
+        &'a self,
+        table: &'b str,
+        sees: Sees<'b>,
+    ) -> impl Iterator<Item = (&'a JoinRecord, &'a str)> + use<'a, 'b> {
+        let edges = self.of.get(table).into_iter().flatten();
+        let edges = edges.filter_map(|at| self.edges.get(*at));
+        edges
+            .filter(move |edge| sees(edge))
+            .map(move |edge| (edge, other_end(edge, table)))
     }
 
     /// A table's edges, the surest first.
     #[must_use]
-    pub fn partners(&self, table: &str) -> Vec<Partner> {
-        let edges = self.of.get(table).into_iter().flatten();
-        let edges = edges.filter_map(|at| self.edges.get(*at));
-        let mut partners: Vec<Partner> = edges.map(|edge| seen_from(edge, table)).collect();
+    pub fn partners(&self, table: &str, sees: Sees<'_>) -> Vec<Partner> {
+        let edges = self.edges_of(table, sees);
+        let mut partners: Vec<Partner> = edges.map(|(edge, _)| seen_from(edge, table)).collect();
         partners.sort_by(|a, b| {
             let names = || (&a.partner, &a.columns).cmp(&(&b.partner, &b.columns));
             b.score.total_cmp(&a.score).then_with(names)
@@ -92,10 +102,60 @@ impl JoinGraph {
         partners
     }
 
+    /// The surest join of two tables; of equals the first by names.
+    #[must_use]
+    pub fn join(&self, one: &str, other: &str, sees: Sees<'_>) -> Option<&JoinRecord> {
+        let count = |table: &str| self.of.get(table).map_or(0, Vec::len);
+        let (few, many) = match count(one) <= count(other) {
+            true => (one, other),
+            false => (other, one),
+        };
+        let edges = self.edges_of(few, sees);
+        let joins = edges.filter(|(edge, end)| *end == many && edge.kind == EdgeKind::Join);
+        let names = |it: &JoinRecord| (it.left.clone(), it.left_columns.clone());
+        joins.map(|(edge, _)| edge).max_by(|a, b| {
+            let by_score = a.score.total_cmp(&b.score);
+            by_score.then_with(|| names(b).cmp(&names(a)))
+        })
+    }
+
+    /// Tables that join two or more of these tables, none of them itself: at most so many, first
+    /// those that join the first of them.
+    #[must_use]
+    pub fn between(&self, tables: &[&str], most: usize, sees: Sees<'_>) -> Vec<String> {
+        let mut found: BTreeMap<&str, Vec<(usize, f32)>> = BTreeMap::new();
+        for (rank, table) in tables.iter().enumerate() {
+            for (edge, other) in self.edges_of(table, sees) {
+                if edge.kind != EdgeKind::Join || tables.contains(&other) {
+                    continue;
+                }
+                let ends = found.entry(other).or_default();
+                match ends.last_mut() {
+                    Some(last) if last.0 == rank => last.1 = last.1.max(edge.score),
+                    _ => ends.push((rank, edge.score)),
+                }
+            }
+        }
+        // What ranks tenth is worth half of what ranks first.
+        let worth = |ends: &Vec<(usize, f32)>| {
+            let mut worth: Vec<f32> = ends
+                .iter()
+                .map(|(rank, score)| score / (1.0 + *rank as f32 / 10.0))
+                .collect();
+            worth.sort_by(|a, b| b.total_cmp(a));
+            worth.iter().take(2).sum::<f32>()
+        };
+        let several = found.into_iter().filter(|(_, ends)| ends.len() > 1);
+        let mut several: Vec<(f32, &str)> = several.map(|(it, ends)| (worth(&ends), it)).collect();
+        several.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+        let names = several.into_iter().take(most);
+        names.map(|(_, name)| name.to_owned()).collect()
+    }
+
     /// The surest way of joins from one table to another, of [`MOST_HOPS`] at most: that of the
     /// greatest product of scores. `None` where there is none; empty from a table to itself.
     #[must_use]
-    pub fn path(&self, from: &str, to: &str) -> Option<Vec<Partner>> {
+    pub fn path(&self, from: &str, to: &str, sees: Sees<'_>) -> Option<Vec<Partner>> {
         if from == to {
             return Some(Vec::new());
         }
@@ -105,7 +165,7 @@ impl JoinGraph {
         for _ in 0..MOST_HOPS {
             let mut next: HashMap<String, (f64, Vec<Partner>)> = HashMap::new();
             for (table, score, way) in &last {
-                for partner in self.partners(table) {
+                for partner in self.partners(table, sees) {
                     let score = score * f64::from(partner.score);
                     let is_known = |known: &HashMap<String, (f64, Vec<Partner>)>| {
                         known.get(&partner.partner).is_some_and(|it| it.0 >= score)
@@ -131,6 +191,47 @@ impl JoinGraph {
     }
 }
 
+/// The join graphs of an index, by the URLs of their lakes.
+#[derive(Debug, Default)]
+pub struct JoinGraphs {
+    of: HashMap<String, JoinGraph>,
+}
+
+impl JoinGraphs {
+    /// Reads those of a snapshot.
+    ///
+    /// # Errors
+    /// The store's, and damage.
+    pub async fn read(index: &IndexStore, snapshot: &Snapshot) -> Result<JoinGraphs, SegmentError> {
+        let mut of = HashMap::new();
+        for lake in snapshot.joins.keys() {
+            let edges = index.joins(snapshot, lake).await?;
+            of.extend(edges.map(|edges| (lake.clone(), JoinGraph::of(edges))));
+        }
+        Ok(JoinGraphs { of })
+    }
+
+    /// The graph of a lake, where the index has one.
+    #[must_use]
+    pub fn of_lake(&self, lake: &str) -> Option<&JoinGraph> {
+        self.of.get(lake)
+    }
+
+    /// As [`JoinGraph::join`]; two lakes have no joins.
+    #[must_use]
+    pub fn join(&self, one: &TableKey, other: &TableKey, sees: Sees<'_>) -> Option<&JoinRecord> {
+        let graph = self.of_lake(&one.lake).filter(|_| one.lake == other.lake)?;
+        graph.join(&one.name, &other.name, sees)
+    }
+}
+
+fn other_end<'a>(edge: &'a JoinRecord, table: &str) -> &'a str {
+    match edge.left == table {
+        true => &edge.right,
+        false => &edge.left,
+    }
+}
+
 fn seen_from(edge: &JoinRecord, table: &str) -> Partner {
     let is_left = edge.left == table;
     let is_join = edge.kind == EdgeKind::Join;
@@ -148,11 +249,7 @@ fn seen_from(edge: &JoinRecord, table: &str) -> Partner {
     };
     Partner {
         table: table.to_owned(),
-        partner: if is_left {
-            edge.right.clone()
-        } else {
-            edge.left.clone()
-        },
+        partner: other_end(edge, table).to_owned(),
         kind: edge.kind,
         columns: here.clone(),
         partner_columns: there.clone(),
@@ -192,7 +289,7 @@ mod tests {
     }
 
     fn way(graph: &JoinGraph, from: &str, to: &str) -> Option<Vec<String>> {
-        let way = graph.path(from, to)?;
+        let way = graph.path(from, to, &|_| true)?;
         Some(way.into_iter().map(|it| it.partner).collect())
     }
 
@@ -211,7 +308,7 @@ mod tests {
             edges.extend(chain.windows(2).map(|it| edge(it[1], it[0], 0.9)));
             edges
         };
-        let graph = JoinGraph::of(edges(), |_| true);
+        let graph = JoinGraph::of(edges());
         let names = |names: &[&str]| Some(names.iter().map(|it| (*it).to_owned()).collect());
         assert_eq!(way(&graph, "a", "b"), names(&["c", "b"]));
         assert_eq!(way(&graph, "a", "e"), names(&["c", "b", "d", "e"]));
@@ -220,20 +317,44 @@ mod tests {
         assert_eq!(way(&graph, "a", "g"), None);
         assert_eq!(way(&graph, "a", "a"), names(&[]));
         assert_eq!(way(&graph, "a", "nowhere"), None);
-        let unseen = JoinGraph::of(edges(), |table| table != "d");
-        assert_eq!(way(&unseen, "a", "e"), None);
-        assert!(unseen.partners("b").iter().all(|it| it.partner != "d"));
+        let sees = |edge: &JoinRecord| edge.left != "d" && edge.right != "d";
+        assert_eq!(graph.path("a", "e", &sees), None);
+        let partners = graph.partners("b", &sees);
+        assert!(partners.iter().all(|it| it.partner != "d"));
+    }
+
+    #[test]
+    fn tables_between_others_are_found() {
+        let edges = vec![
+            edge("play", "song", 0.9),
+            edge("play", "singer", 0.9),
+            edge("play", "show", 0.6),
+            edge("cover", "song", 0.7),
+            edge("cover", "singer", 0.7),
+            edge("singer", "song", 0.5),
+            edge("label", "singer", 1.0),
+        ];
+        let graph = JoinGraph::of(edges);
+        let between = |most| graph.between(&["song", "singer"], most, &|_| true);
+        assert_eq!(between(5), ["play", "cover"]);
+        assert_eq!(between(1), ["play"]);
+        let sees = |edge: &JoinRecord| edge.left != "play";
+        assert_eq!(graph.between(&["song", "show"], 5, &sees), [""; 0]);
+        let join = graph.join("singer", "play", &|_| true).unwrap();
+        assert_eq!(join.left, "play");
+        assert_eq!(graph.join("singer", "play", &sees), None);
+        assert_eq!(graph.join("show", "label", &|_| true), None);
     }
 
     #[test]
     fn an_edge_is_seen_from_both_sides() {
-        let graph = JoinGraph::of(vec![edge("orders", "customers", 0.8)], |_| true);
-        let [here] = graph.partners("orders").try_into().unwrap();
+        let graph = JoinGraph::of(vec![edge("orders", "customers", 0.8)]);
+        let [here] = graph.partners("orders", &|_| true).try_into().unwrap();
         assert_eq!(
             (here.direction, here.columns),
             (Direction::RefersTo, vec!["customers_id".into()])
         );
-        let [there] = graph.partners("customers").try_into().unwrap();
+        let [there] = graph.partners("customers", &|_| true).try_into().unwrap();
         assert_eq!(there.direction, Direction::ReferredBy);
         assert_eq!(there.cardinality, Some(Cardinality::OneToMany));
         assert_eq!(

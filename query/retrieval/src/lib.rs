@@ -72,7 +72,7 @@ pub use answer::{Answer, Evidence, Hit, Mode, Query, RankedTable, Ranking};
 pub use corpus::Values;
 pub use error::RetrievalError;
 pub use grade::{Grade, Grading};
-pub use join_graph::{Direction, JoinGraph, MOST_HOPS, Partner};
+pub use join_graph::{Direction, JoinGraph, JoinGraphs, MOST_HOPS, Partner, Sees};
 pub use question::content_terms;
 pub use searcher::{Searcher, TableRef};
 pub use selection::Selection;

@@ -201,6 +201,27 @@ impl Searcher {
         })
     }
 
+    /// A table as it is found without any word of a question, if it is live.
+    #[must_use]
+    pub fn unranked(&self, key: &TableKey) -> Option<Hit> {
+        let table = self.table(key)?;
+        Some(Hit {
+            table: key.name.clone(),
+            lake: key.lake.clone(),
+            location: table.location.to_owned(),
+            score: 0.0,
+            grade: None,
+            covered: 0.0,
+            cosine: None,
+            lexical: 0.0,
+            semantic: 0.0,
+            judged: None,
+            exact: Vec::new(),
+            copies: Vec::new(),
+            blocks: Vec::new(),
+        })
+    }
+
     /// The tables that fit, as a filter for questions to this searcher ([`Query::selection`]).
     pub fn select(&self, fits: impl Fn(&TableKey) -> bool) -> Selection {
         let mut key = TableKey {

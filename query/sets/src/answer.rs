@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use limn_retrieval::{Answer, Hit, Query, RetrievalError, Searcher};
-use limn_segment::TableKey;
+use limn_segment::{TableKey, is_under};
 use serde::Serialize;
 
 use crate::columns::TableColumns;
+use crate::joins::KnownJoins;
 use crate::parts::{Part, parts};
 use crate::plan::Plan;
 use crate::set::{Candidate, SetSize, Sets};
@@ -17,6 +18,9 @@ use crate::set::{Candidate, SetSize, Sets};
 /// tables four times as often as the first five.
 const RANKED: usize = 100;
 const CANDIDATES: usize = 50;
+/// Of the ranking's first tables, those whose joins may lead to others, and how many others.
+const CONNECTED: usize = 20;
+const BRIDGES: usize = 10;
 /// Columns of all candidates, at most: each is compared with all others.
 const MOST_COLUMNS: usize = 2_000;
 /// So many like tables of a folder are a family, of which the one that ranks first is a candidate.
@@ -38,6 +42,24 @@ pub struct SetAnswer {
     pub gap: f64,
 }
 
+/// What a set is chosen among: the ranking, and tables that join its first ones.
+#[derive(Clone, Debug)]
+pub struct Ranked {
+    answer: Answer,
+    bridges: Vec<Hit>,
+}
+
+impl Ranked {
+    /// The tables whose columns are needed.
+    pub fn tables(&self) -> impl Iterator<Item = TableKey> {
+        self.answer
+            .results
+            .iter()
+            .chain(&self.bridges)
+            .map(Hit::key)
+    }
+}
+
 /// What a set is asked for.
 #[derive(Clone, Debug)]
 pub struct SetQuery {
@@ -50,17 +72,50 @@ pub struct SetQuery {
 }
 
 impl SetQuery {
-    /// The first step: the ranking, without texts.
+    /// The first step: the ranking, without texts, and the tables that join two of its first ones
+    /// though the question does not name them.
     ///
     /// # Errors
     /// As [`Searcher::search`].
-    pub fn candidates(&self, searcher: &Searcher) -> Result<Answer, RetrievalError> {
-        searcher.search(&Query {
+    pub fn candidates(
+        &self,
+        searcher: &Searcher,
+        known: &KnownJoins,
+    ) -> Result<Ranked, RetrievalError> {
+        let answer = searcher.search(&Query {
             k: RANKED,
             evidence: 0,
             judge: None,
             ..self.query.clone()
-        })
+        })?;
+        let first = answer.results.iter().take(CONNECTED).map(Hit::key);
+        let first: Vec<TableKey> = first.collect();
+        // A copy joins what its original joins.
+        let is_ranked = |key: &TableKey| {
+            let is_it = |hit: &Hit| hit.table == key.name || hit.copies.contains(&key.name);
+            answer
+                .results
+                .iter()
+                .any(|hit| hit.lake == key.lake && is_it(hit))
+        };
+        let fits = |key: &TableKey| self.allows(searcher, key) && !is_ranked(key);
+        let bridges = known.between(&first, BRIDGES, fits);
+        let bridges = bridges.iter().filter_map(|key| searcher.unranked(key));
+        let bridges = bridges.collect();
+        Ok(Ranked { answer, bridges })
+    }
+
+    fn allows(&self, searcher: &Searcher, key: &TableKey) -> bool {
+        let prefix = self.query.prefix.as_deref();
+        let selected = |number| {
+            self.query
+                .selection
+                .as_ref()
+                .is_none_or(|it| it.contains(number))
+        };
+        let table = searcher.table(key);
+        prefix.is_none_or(|prefix| is_under(&key.name, prefix))
+            && table.is_some_and(|table| selected(table.number))
     }
 
     /// The second step: the set among the candidates, with the texts that make each of its tables
@@ -72,13 +127,32 @@ impl SetQuery {
         &self,
         sets: &Sets,
         searcher: &Searcher,
-        ranked: Answer,
+        known: &KnownJoins,
+        ranked: Ranked,
         columns: &HashMap<TableKey, Arc<TableColumns>>,
     ) -> Result<SetAnswer, RetrievalError> {
-        let (mut hits, candidates) = candidates(ranked.results, columns);
+        let Ranked {
+            answer: ranked,
+            bridges,
+        } = ranked;
+        let (mut hits, mut candidates) = candidates(ranked.results, columns);
+        let least = candidates
+            .iter()
+            .map(|it| it.score)
+            .fold(f32::INFINITY, f32::min);
+        for hit in bridges {
+            if let Some(columns) = columns.get(&hit.key()) {
+                let columns = Arc::clone(columns);
+                candidates.push(Candidate {
+                    score: least,
+                    columns,
+                });
+                hits.push(Some(hit));
+            }
+        }
         let given = self.parts.clone();
         let parts = given.unwrap_or_else(|| parts(&self.query.text));
-        let found = sets.find(&candidates, &parts, self.size)?;
+        let found = sets.find(&candidates, &parts, self.size, known)?;
         let chosen = found.chosen.iter().map(|at| hits[*at].take());
         let mut results: Vec<Hit> = chosen.flatten().collect();
         self.add_texts(searcher, &mut results)?;
@@ -110,11 +184,7 @@ impl SetQuery {
         if hits.is_empty() || self.query.evidence == 0 {
             return Ok(());
         }
-        let key = |hit: &Hit| TableKey {
-            lake: hit.lake.clone(),
-            name: hit.table.clone(),
-        };
-        let numbers = hits.iter().filter_map(|hit| searcher.table(&key(hit)));
+        let numbers = hits.iter().filter_map(|hit| searcher.table(&hit.key()));
         let numbers: Vec<u32> = numbers.map(|table| table.number).collect();
         let found = searcher.search(&Query {
             k: hits.len(),
@@ -122,10 +192,10 @@ impl SetQuery {
             selection: Some(searcher.select_numbers(numbers).into()),
             ..self.query.clone()
         })?;
-        let texts = found.results.into_iter().map(|hit| (key(&hit), hit.blocks));
+        let texts = found.results.into_iter().map(|hit| (hit.key(), hit.blocks));
         let mut texts: HashMap<TableKey, _> = texts.collect();
         for hit in hits {
-            hit.blocks = texts.remove(&key(hit)).unwrap_or_default();
+            hit.blocks = texts.remove(&hit.key()).unwrap_or_default();
         }
         Ok(())
     }
@@ -137,11 +207,7 @@ fn candidates(
     columns: &HashMap<TableKey, Arc<TableColumns>>,
 ) -> (Vec<Option<Hit>>, Vec<Candidate>) {
     let known = ranked.into_iter().filter_map(|hit| {
-        let key = TableKey {
-            lake: hit.lake.clone(),
-            name: hit.table.clone(),
-        };
-        let columns = columns.get(&key)?;
+        let columns = columns.get(&hit.key())?;
         Some((hit, Arc::clone(columns), columns.family()))
     });
     let known: Vec<_> = known.collect();

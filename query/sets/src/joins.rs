@@ -1,16 +1,20 @@
 //! How two tables join: by which columns, how well, and what is known of it.
 //!
-//! The weight of a pair of columns is JAR's (§3.3), ω = max(u) · (j + e) / 2 with values' overlap
+//! What the index's join graph has is known ([`KnownJoins`]). Beside it stands likeness, which every
+//! two candidates have: headers without a row join by it, too, and it counts where it is more. The
+//! weight of a pair of columns is JAR's (§3.3), ω = max(u) · (j + e) / 2 with values' overlap
 //! j, names' likeness e, and uniqueness u: the likelier one of them is a key, the better. Beyond
 //! the paper, j is the mean of Jaccard and of the share of the referring column's values that the
 //! key has (Jaccard alone punishes small foreign keys), each by its lower confidence bound; columns
 //! of one value and booleans join nothing; and tables whose names begin alike join a little better.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use limn_joins::Evidence;
 use limn_models::{Embedder, ModelError};
-use limn_segment::TableKey;
+use limn_retrieval::JoinGraphs;
+use limn_segment::{JoinRecord, TableKey};
 use serde::Serialize;
 
 use crate::columns::{Column, Kind, TableColumns};
@@ -58,6 +62,13 @@ pub struct ColumnOf {
     pub column: String,
 }
 
+impl ColumnOf {
+    /// Whether it is a column of this table.
+    pub(crate) fn is_of(&self, table: &TableKey) -> bool {
+        self.table == table.name && self.lake == table.lake
+    }
+}
+
 /// How two tables join: the left column refers to the right one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Join {
@@ -65,6 +76,9 @@ pub struct Join {
     pub left: ColumnOf,
     /// The column that is referred to.
     pub right: ColumnOf,
+    /// The other columns of a key of several, left and right.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<[String; 2]>,
     /// Rows of the left side to rows of the right.
     pub cardinality: Cardinality,
     /// The share of the left column's values that the right one has, about; `None` where values are
@@ -88,13 +102,97 @@ pub struct Joined {
     pub join: Arc<Join>,
 }
 
-/// Who knows how tables join.
-pub trait Joins: Send + Sync {
-    /// Each two of these tables that join.
-    ///
-    /// # Errors
-    /// Where names are compared by their meaning, and the embedder fails.
-    fn among(&self, tables: &[Arc<TableColumns>]) -> Result<Vec<Joined>, ModelError>;
+/// What the index's join graphs say, as far as whoever asks may know it.
+#[derive(Clone, Debug, Default)]
+pub struct KnownJoins {
+    graphs: Arc<JoinGraphs>,
+    shows_values: bool,
+}
+
+impl KnownJoins {
+    /// What these graphs say; to whoever may not see values, only what no value shows.
+    #[must_use]
+    pub fn new(graphs: Arc<JoinGraphs>, shows_values: bool) -> KnownJoins {
+        KnownJoins {
+            graphs,
+            shows_values,
+        }
+    }
+
+    /// Any other than what is declared would confirm a guess of values.
+    fn is_shown(&self, edge: &JoinRecord) -> bool {
+        self.shows_values || edge.evidence == Evidence::Declared
+    }
+
+    /// The join of two tables.
+    fn join(&self, one: &TableKey, other: &TableKey) -> Option<Join> {
+        let edge = self.graphs.join(one, other, &|edge| self.is_shown(edge))?;
+        Join::of_edge(edge, &one.lake, self.shows_values)
+    }
+
+    /// Tables that join two or more of these, at most so many a lake, and only those that are
+    /// seen.
+    pub(crate) fn between(
+        &self,
+        tables: &[TableKey],
+        most: usize,
+        sees: impl Fn(&TableKey) -> bool,
+    ) -> Vec<TableKey> {
+        let lakes: BTreeSet<&str> = tables.iter().map(|it| it.lake.as_str()).collect();
+        let of_lake = |lake: &str| {
+            let key = |name: &str| TableKey {
+                lake: lake.to_owned(),
+                name: name.to_owned(),
+            };
+            let names = tables.iter().filter(|it| it.lake == lake);
+            let names: Vec<&str> = names.map(|it| it.name.as_str()).collect();
+            let is_seen = |name: &str| names.contains(&name) || sees(&key(name));
+            let fits = |edge: &JoinRecord| {
+                self.is_shown(edge) && is_seen(&edge.left) && is_seen(&edge.right)
+            };
+            let graph = self.graphs.of_lake(lake);
+            let found = graph.map(|it| it.between(&names, most, &fits));
+            let keys = found.into_iter().flatten().map(|name| key(&name));
+            keys.collect::<Vec<_>>()
+        };
+        lakes.into_iter().flat_map(of_lake).collect()
+    }
+}
+
+impl Join {
+    /// `None` of an edge without columns.
+    fn of_edge(edge: &JoinRecord, lake: &str, shows_values: bool) -> Option<Join> {
+        let column = |table: &str, column: &str| ColumnOf {
+            table: table.to_owned(),
+            lake: lake.to_owned(),
+            column: column.to_owned(),
+        };
+        let mut pairs = edge.left_columns.iter().zip(&edge.right_columns);
+        let (left, right) = pairs.next()?;
+        Some(Join {
+            left: column(&edge.left, left),
+            right: column(&edge.right, right),
+            more: pairs.map(|(a, b)| [a.clone(), b.clone()]).collect(),
+            cardinality: match edge.cardinality {
+                limn_joins::Cardinality::OneToOne => Cardinality::OneToOne,
+                limn_joins::Cardinality::ManyToOne => Cardinality::ManyToOne,
+                limn_joins::Cardinality::OneToMany | limn_joins::Cardinality::ManyToMany => {
+                    Cardinality::ManyToMany
+                }
+            },
+            containment: shows_values.then_some(f64::from(edge.containment_low)),
+            evidence: match edge.evidence {
+                Evidence::Declared => "a file declares it".to_owned(),
+                Evidence::Names => "names agree".to_owned(),
+                other => format!(
+                    "{} agree: at least {:.0} % of the values of the left column are in the right one",
+                    other.name(),
+                    100.0 * edge.containment_low
+                ),
+            },
+            weight: f64::from(edge.score),
+        })
+    }
 }
 
 /// Weights below this are no joins.
@@ -113,15 +211,16 @@ const KEPT: usize = 20_000;
 /// The best join of two tables, or that there is none.
 type Known = Option<Arc<Join>>;
 
-/// Joins by what the index holds of the columns, found when they are asked for and kept.
-pub(crate) struct Sketched {
+/// Joins of candidates by what the index holds of their columns, found when they are asked for and
+/// kept.
+pub(crate) struct Likeness {
     embedder: Arc<dyn Embedder>,
     kept: Mutex<HashMap<(u64, u64), Known>>,
 }
 
-impl Sketched {
-    pub(crate) fn new(embedder: Arc<dyn Embedder>) -> Sketched {
-        Sketched {
+impl Likeness {
+    pub(crate) fn new(embedder: Arc<dyn Embedder>) -> Likeness {
+        Likeness {
             embedder,
             kept: Mutex::default(),
         }
@@ -136,8 +235,16 @@ impl Sketched {
     }
 }
 
-impl Joins for Sketched {
-    fn among(&self, tables: &[Arc<TableColumns>]) -> Result<Vec<Joined>, ModelError> {
+impl Likeness {
+    /// Each two of these tables that join.
+    ///
+    /// # Errors
+    /// Where the embedder fails.
+    pub(crate) fn joins(
+        &self,
+        tables: &[Arc<TableColumns>],
+        graphs: &KnownJoins,
+    ) -> Result<Vec<Joined>, ModelError> {
         let pairs = self.known(tables);
         if pairs.iter().any(|(.., known)| known.is_none()) {
             prepare(self.embedder.as_ref(), tables)?;
@@ -151,6 +258,9 @@ impl Joins for Sketched {
                 made.push(((tables[a].id, tables[b].id), join.clone()));
                 join
             });
+            let (one, other) = (&tables[a].table, &tables[b].table);
+            let kin = kinship(&one.name, &other.name);
+            let join = better(graphs.join(one, other), join, kin);
             joins.extend(join.map(|join| Joined {
                 first: a,
                 second: b,
@@ -164,6 +274,20 @@ impl Joins for Sketched {
         kept.extend(made);
         Ok(joins)
     }
+}
+
+/// The better of what the graph and what likeness says of two tables: by the graph's columns, where
+/// it has any.
+fn better(known: Option<Join>, like: Option<Arc<Join>>, kin: f64) -> Option<Arc<Join>> {
+    let Some(mut join) = known else { return like };
+    let like = like.map_or(0.0, |it| it.weight);
+    join.weight = akin(join.weight, kin).max(like);
+    Some(Arc::new(join))
+}
+
+/// What a join counts for tables whose names begin alike.
+fn akin(weight: f64, kin: f64) -> f64 {
+    (weight + KINSHIP * kin) / (1.0 + KINSHIP)
 }
 
 /// A table's columns with their vectors.
@@ -199,7 +323,7 @@ impl<'a> Side<'a> {
         }
         let (weight, at, to, pair) = best?;
         let kin = kinship(&self.table.table.name, &other.table.table.name);
-        let weight = (weight + KINSHIP * kin) / (1.0 + KINSHIP);
+        let weight = akin(weight, kin);
         Some(pair.join(weight, (self.table, at), (other.table, to)))
     }
 }
@@ -313,6 +437,7 @@ impl Pair {
             },
             left: column_of(left),
             right: column_of(right),
+            more: Vec::new(),
             weight,
         }
     }
@@ -371,9 +496,9 @@ mod tests {
     }
 
     fn joins(tables: &[Arc<TableColumns>]) -> Vec<Joined> {
-        let joins = Sketched::new(Arc::new(HashedWords));
-        let found = joins.among(tables).unwrap();
-        let again = joins.among(tables).unwrap();
+        let joins = Likeness::new(Arc::new(HashedWords));
+        let found = joins.joins(tables, &KnownJoins::default()).unwrap();
+        let again = joins.joins(tables, &KnownJoins::default()).unwrap();
         let ends = |it: &Joined| (it.first, it.second, Arc::clone(&it.join));
         assert_eq!(
             found.iter().map(ends).collect::<Vec<_>>(),

@@ -26,10 +26,10 @@ mod plan;
 mod set;
 mod vectors;
 
-pub use answer::{SetAnswer, SetQuery};
+pub use answer::{Ranked, SetAnswer, SetQuery};
 pub use columns::{Column, TableColumns};
 pub use eval::SetShares;
-pub use joins::{Cardinality, ColumnOf, Join, Joined, Joins};
+pub use joins::{Cardinality, ColumnOf, Join, KnownJoins};
 pub use parts::{Part, parts};
 pub use plan::Plan;
 pub use set::{Candidate, SetSize, Sets, TableSet};

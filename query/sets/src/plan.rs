@@ -7,7 +7,7 @@ use std::sync::Arc;
 use limn_segment::TableKey;
 use serde::{Serialize, Serializer};
 
-use crate::joins::{Cardinality, ColumnOf, Join};
+use crate::joins::{Cardinality, Join};
 
 /// Rows that the SQL of a plan gives.
 const ROWS: usize = 100;
@@ -31,10 +31,13 @@ fn joins<S: Serializer>(joins: &[Arc<Join>], serializer: S) -> Result<S::Ok, S::
 }
 
 impl Plan {
-    /// The plan of connected tables, the first first, each other one by the join that connects it.
-    pub(crate) fn new(tables: &[&TableKey], joins: Vec<Arc<Join>>) -> Plan {
+    /// The plan of connected tables, the first first, each other one by the join that connects it
+    /// to an earlier one, of this place.
+    pub(crate) fn new(tables: &[&TableKey], joins: Vec<(usize, Arc<Join>)>) -> Plan {
+        let sql = sql(tables, &joins);
+        let joins: Vec<Arc<Join>> = joins.into_iter().map(|(_, join)| join).collect();
         Plan {
-            sql: sql(tables, &joins),
+            sql,
             warnings: warnings(&joins),
             disconnected: Vec::new(),
             joins,
@@ -42,29 +45,34 @@ impl Plan {
     }
 }
 
-fn sql(tables: &[&TableKey], joins: &[Arc<Join>]) -> String {
-    let place = |column: &ColumnOf| {
-        let is_it = |key: &&TableKey| key.name == column.table && key.lake == column.lake;
-        tables.iter().position(is_it).unwrap_or_default()
-    };
-    let Some(first) = tables.first() else {
+fn sql(tables: &[&TableKey], joins: &[(usize, Arc<Join>)]) -> String {
+    let Some((first, others)) = tables.split_first() else {
         return String::new();
     };
     let mut sql = format!("SELECT * FROM {} AS t1", quoted(&first.name));
-    for join in joins {
-        let (left, right) = (place(&join.left), place(&join.right));
-        let new = left.max(right);
+    for (at, (table, (earlier, join))) in others.iter().zip(joins).enumerate() {
+        let new = at + 1;
+        let is_left = join.left.is_of(table);
+        let (left, right) = if is_left {
+            (new, *earlier)
+        } else {
+            (*earlier, new)
+        };
         // Writing to a text does not fail.
         let _ = write!(
             sql,
             " JOIN {} AS t{} ON t{}.{} = t{}.{}",
-            quoted(&tables[new].name),
+            quoted(&table.name),
             new + 1,
             left + 1,
             quoted(&join.left.column),
             right + 1,
             quoted(&join.right.column),
         );
+        for [ours, theirs] in &join.more {
+            let (ours, theirs) = (quoted(ours), quoted(theirs));
+            let _ = write!(sql, " AND t{}.{ours} = t{}.{theirs}", left + 1, right + 1);
+        }
     }
     let _ = write!(sql, " LIMIT {ROWS}");
     sql
@@ -104,21 +112,29 @@ fn warnings(joins: &[Arc<Join>]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::joins::ColumnOf;
 
-    fn join(left: (&str, &str), right: (&str, &str), cardinality: Cardinality) -> Arc<Join> {
+    /// A join to the first table.
+    fn join(
+        left: (&str, &str),
+        right: (&str, &str),
+        cardinality: Cardinality,
+    ) -> (usize, Arc<Join>) {
         let column = |(table, column): (&str, &str)| ColumnOf {
             table: table.to_owned(),
             lake: "/lake".to_owned(),
             column: column.to_owned(),
         };
-        Arc::new(Join {
+        let join = Join {
             left: column(left),
             right: column(right),
             cardinality,
             containment: None,
             evidence: String::new(),
+            more: Vec::new(),
             weight: 1.0,
-        })
+        };
+        (0, Arc::new(join))
     }
 
     #[test]

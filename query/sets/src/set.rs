@@ -7,7 +7,7 @@ use limn_models::{Embedder, ModelError};
 use limn_segment::TableKey;
 
 use crate::columns::TableColumns;
-use crate::joins::{Joins, Sketched};
+use crate::joins::{KnownJoins, Likeness};
 use crate::optimise::{Instance, Optimum};
 use crate::parts::Part;
 use crate::plan::Plan;
@@ -55,7 +55,7 @@ pub struct TableSet {
 /// Finds sets; keeps joins between questions. Shared by any number of threads.
 pub struct Sets {
     embedder: Arc<dyn Embedder>,
-    joins: Box<dyn Joins>,
+    likeness: Likeness,
 }
 
 impl std::fmt::Debug for Sets {
@@ -68,11 +68,12 @@ impl Sets {
     /// Finds sets by what the index holds of the columns.
     #[must_use]
     pub fn new(embedder: Arc<dyn Embedder>) -> Sets {
-        let joins = Box::new(Sketched::new(Arc::clone(&embedder)));
-        Sets { embedder, joins }
+        let likeness = Likeness::new(Arc::clone(&embedder));
+        Sets { embedder, likeness }
     }
 
-    /// The best set among candidates, best first, for a question's parts.
+    /// The best set among candidates, best first, for a question's parts, by the joins that are
+    /// known and by likeness.
     ///
     /// # Errors
     /// Where the embedder fails.
@@ -81,12 +82,13 @@ impl Sets {
         candidates: &[Candidate],
         parts: &[Part],
         size: SetSize,
+        known: &KnownJoins,
     ) -> Result<TableSet, ModelError> {
         let tables: Vec<Arc<TableColumns>> = candidates
             .iter()
             .map(|it| Arc::clone(&it.columns))
             .collect();
-        let joins = self.joins.among(&tables)?;
+        let joins = self.likeness.joins(&tables, known)?;
         let mut instance = Instance::new(shares(candidates));
         self.add_parts(&mut instance, parts, &tables)?;
         for joined in &joins {
@@ -100,7 +102,8 @@ impl Sets {
         let join_of = |(a, b): &(usize, usize)| {
             let pair = ((*a).min(*b), (*a).max(*b));
             let found = joins.iter().find(|it| (it.first, it.second) == pair)?;
-            Some(Arc::clone(&found.join))
+            let earlier = chosen.iter().position(|at| at == a)?;
+            Some((earlier, Arc::clone(&found.join)))
         };
         let mut plan = Plan::new(&connected, tree.iter().filter_map(join_of).collect());
         let others = apart(&instance, &chosen, size);
@@ -158,11 +161,17 @@ fn best(instance: &Instance, size: SetSize) -> Option<Optimum> {
         SetSize::Given(k) => (1..=k.min(instance.len())).rev().find_map(best),
         SetSize::Auto => {
             let mut found = best(1)?;
-            for k in 2..=MOST.min(instance.len()) {
-                match best(k) {
-                    Some(next) if next.value - found.value >= LEAST_GAIN => found = next,
-                    _ => break,
-                }
+            // One that adds little may lead to one that adds much.
+            let worth = |next: &Optimum, before: &Optimum| {
+                let steps = next.chosen.len() - before.chosen.len();
+                next.value - before.value >= LEAST_GAIN * steps as f64
+            };
+            let most = MOST.min(instance.len());
+            while let k = found.chosen.len()
+                && let Some(next) = (k + 1..=most.min(k + 2))
+                    .find_map(|k| best(k).filter(|next| worth(next, &found)))
+            {
+                found = next;
             }
             Some(found)
         }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anyhow::bail;
 use limn_joins::EdgeKind;
 use limn_retrieval::{Direction, JoinGraph, MOST_HOPS, Partner};
-use limn_segment::{IndexStore, TableRecord, is_under};
+use limn_segment::{IndexStore, JoinRecord, TableRecord, is_under};
 
 use crate::Outcome;
 use crate::args::JoinsArgs;
@@ -42,7 +42,8 @@ pub async fn run(args: JoinsArgs) -> anyhow::Result<Outcome> {
             || with.is_some_and(|with| name == with.name)
             || prefix.is_none_or(|prefix| is_under(name, prefix))
     };
-    let graph = JoinGraph::of(edges, is_meant);
+    let sees = |edge: &JoinRecord| is_meant(&edge.left) && is_meant(&edge.right);
+    let graph = JoinGraph::of(edges);
     let mut answer = Answer {
         table: &table.name,
         lake: &table.lake,
@@ -53,7 +54,7 @@ pub async fn run(args: JoinsArgs) -> anyhow::Result<Outcome> {
     };
     match answer.with {
         Some(with) => {
-            let path = graph.path(&table.name, with);
+            let path = graph.path(&table.name, with, &sees);
             if path.is_none() {
                 say(&format!(
                     "no way of {MOST_HOPS} joins or fewer leads from '{}' to '{with}'",
@@ -63,7 +64,7 @@ pub async fn run(args: JoinsArgs) -> anyhow::Result<Outcome> {
             answer.path = Some(path);
         }
         None => {
-            let mut partners = graph.partners(&table.name);
+            let mut partners = graph.partners(&table.name, &sees);
             let kind = args.kind.as_deref().and_then(EdgeKind::of_name);
             partners.retain(|it| kind.is_none_or(|kind| it.kind == kind));
             if partners.is_empty() {

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use limn_retrieval::Searcher;
 use limn_retrieval::eval::EvalQuestion;
+use limn_retrieval::{JoinGraphs, Searcher};
 use limn_segment::{
     CatalogEntry, HeldRows, HeldValue, IndexStore, Snapshot, TableKey, TableRecord,
 };
-use limn_sets::{Join, Part, Plan, SetAnswer, SetQuery, SetShares, SetSize, Sets, TableColumns};
+use limn_sets::{
+    Join, KnownJoins, Part, Plan, SetAnswer, SetQuery, SetShares, SetSize, Sets, TableColumns,
+};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::Outcome;
@@ -58,14 +60,12 @@ pub async fn search(args: SearchArgs) -> anyhow::Result<Outcome> {
     let ranking = asked.clone();
     let ranked = {
         let searcher = Arc::clone(&searcher);
-        tokio::task::spawn_blocking(move || ranking.candidates(&searcher)).await??
+        let known = opened.joins.clone();
+        tokio::task::spawn_blocking(move || ranking.candidates(&searcher, &known)).await??
     };
-    let keys = ranked.results.iter().map(|hit| TableKey {
-        lake: hit.lake.clone(),
-        name: hit.table.clone(),
-    });
-    let columns = opened.columns(keys.collect()).await?;
-    let answering = move || asked.answer(&sets, &searcher, ranked, &columns);
+    let columns = opened.columns(ranked.tables().collect()).await?;
+    let known = opened.joins.clone();
+    let answering = move || asked.answer(&sets, &searcher, &known, ranked, &columns);
     let answer = tokio::task::spawn_blocking(answering).await??;
     say_nothing_under(&args, &answer.answer).await?;
     if args.output.json {
@@ -83,6 +83,7 @@ struct Opened {
     snapshot: Snapshot,
     searcher: Arc<Searcher>,
     sets: Arc<Sets>,
+    joins: KnownJoins,
 }
 
 /// Of a row, that it is there.
@@ -107,7 +108,9 @@ impl Opened {
         let snapshot = newest(&index).await?;
         let embedder = embedder_of(&snapshot).await?;
         let searcher = Searcher::open(&index, snapshot.clone(), Arc::clone(&embedder)).await?;
+        let graphs = JoinGraphs::read(&index, &snapshot).await?;
         Ok(Opened {
+            joins: KnownJoins::new(Arc::new(graphs), true),
             searcher: Arc::new(searcher),
             sets: Arc::new(Sets::new(embedder)),
             index,
@@ -243,7 +246,7 @@ pub async fn eval(args: EvalArgs, questions: Vec<EvalQuestion>) -> anyhow::Resul
     let opened = Opened::new(&args.index.index, &args.options).await?;
     let tables = opened.searcher.tables().map(|table| table.key.to_key());
     let columns = opened.columns(tables.collect()).await?;
-    let (searcher, sets) = (opened.searcher, opened.sets);
+    let (searcher, sets, known) = (opened.searcher, opened.sets, opened.joins);
     let unread = questions
         .iter()
         .filter(|it| !given.contains_key(&it.question));
@@ -268,8 +271,8 @@ pub async fn eval(args: EvalArgs, questions: Vec<EvalQuestion>) -> anyhow::Resul
                     size: size(count),
                     parts: given.get(&question.question).cloned(),
                 };
-                let ranked = asked.candidates(&searcher)?;
-                let answer = asked.answer(&sets, &searcher, ranked, &columns)?;
+                let ranked = asked.candidates(&searcher, &known)?;
+                let answer = asked.answer(&sets, &searcher, &known, ranked, &columns)?;
                 times.push(start.elapsed().as_secs_f64() * 1e3);
                 let results = answer.answer.results.into_iter();
                 found.push(results.map(|hit| named(hit, &question.tables)).collect());

@@ -17,6 +17,7 @@ from .answers import (
     Diff,
     Examples,
     History,
+    JoinsAnswer,
     Listing,
     SearchAnswer,
     SimilarAnswer,
@@ -269,6 +270,21 @@ class Client:
         """Tables that are like one; ``k`` of them, 1 to 100 (5)."""
         return self._get(SimilarAnswer, "/v1/table/similar", table=name, lake=lake, k=k)
 
+    def joins(
+        self,
+        name: str,
+        *,
+        lake: Optional[str] = None,
+        other: Optional[str] = None,
+        kind: Optional[str] = None,
+    ) -> JoinsAnswer:
+        """What a table joins with, its copies, parts and unions.
+
+        :param other: another table of its lake: then the answer is the way of joins there, of four at most.
+        :param kind: only partners of this kind: ``join``, ``copy``, ``subset`` or ``union``.
+        """
+        return self._get(JoinsAnswer, "/v1/joins", table=name, lake=lake, kind=kind, **{"with": other})
+
     def history(self, name: str, *, lake: Optional[str] = None, limit: Optional[int] = None) -> History:
         """What became of a table in the last ``limit`` snapshots, 1 to 200 (20)."""
         return self._get(History, "/v1/table/history", table=name, lake=lake, limit=limit)
@@ -422,7 +438,7 @@ class Client:
     def __reduce__(self) -> Any:
         raise TypeError("a client is not pickled: it has a key and connections; make one where it is needed")
 
-    def _get(self, kind: Type[A], path: str, **asked: Any) -> A:
+    def _get(self, kind: Type[A], path: str, /, **asked: Any) -> A:
         json = self._transport.send("GET", path, _given(**asked)).json()
         return link(decode(kind, json), self)
 

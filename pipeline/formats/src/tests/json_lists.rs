@@ -15,7 +15,7 @@ fn shown(path: &str, content: &str) -> (String, Vec<String>, Vec<String>) {
 }
 
 fn taken_from(path: &str) -> String {
-    format!("its rows are the objects of a list, and what stands beside that is left out: {path}")
+    format!("its rows are the objects of the list {path}; what else the file holds is not read")
 }
 
 #[test]

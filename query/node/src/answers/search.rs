@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-use limn_retrieval::{Evidence, Hit, Query};
+use limn_retrieval::{Answer, Evidence, Hit, Query};
 use limn_segment::{BlockKind, TableKey};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -236,7 +236,7 @@ pub async fn search(
     grant.require(Right::Search)?;
     let mut query = query(&request)?;
     let filter = filter(&request);
-    let preview_rows = preview_rows(request.preview_rows)?;
+    preview_rows(request.preview_rows)?;
     query.vector = Some(node.questions.vector(&grant.caller, &query.text).await?);
     query.until = Some(grant.until);
     query.grading = node.grading;
@@ -263,7 +263,7 @@ pub async fn search(
     let is_quick = is_short && filter.is_none() && view.searcher.is_quick();
     let verdicts = is_judged.then(|| node.questions.verdicts(&grant.caller, &query.text));
     let trouble = Arc::clone(&node.trouble);
-    let find = move || -> Result<limn_retrieval::Answer, Problem> {
+    let find = move || -> Result<Answer, Problem> {
         if let Some(filter) = filter {
             sets::select(&view, &filter, &mut query)?;
         }
@@ -278,7 +278,7 @@ pub async fn search(
         trouble.note(&query.text, &answered);
         Ok(answered?)
     };
-    let answer = match is_judged {
+    let mut answer = match is_judged {
         true => node.compute_judged(find).await??,
         false if is_quick => node.compute_here(find).await??,
         false => node.compute(find).await??,
@@ -286,19 +286,33 @@ pub async fn search(
     for failure in &answer.failures {
         tracing::warn!(failure, "a model failed");
     }
-    let mut notes = answer.notes;
     if request.judge == Some(true) && !is_judged {
-        notes.push(match node.judge {
+        answer.notes.push(match node.judge {
             Some(_) => {
                 "nothing was judged: a judge reads values, which this key may not see".to_owned()
             }
             None => "nothing was judged: this node has no judge (limn serve --judge)".to_owned(),
         });
     }
+    written(node, grant, &request, answer, started).await
+}
+
+/// An answer as callers get it, with rows where they are asked for.
+///
+/// # Errors
+/// The rows cannot be read.
+pub(super) async fn written(
+    node: &Node,
+    grant: &Grant,
+    request: &SearchRequest,
+    answer: Answer,
+    started: Instant,
+) -> Result<SearchAnswer, Problem> {
     let results = answer.results.into_iter();
     let mut results: Vec<SearchResult> = results.filter_map(|hit| result(grant, hit)).collect();
-    if preview_rows > 0 {
-        add_previews(node, grant, &request.q, &mut results, preview_rows).await?;
+    let rows = preview_rows(request.preview_rows)?;
+    if rows > 0 {
+        add_previews(node, grant, &request.q, &mut results, rows).await?;
     }
     Ok(SearchAnswer {
         question: answer.question,
@@ -307,13 +321,13 @@ pub async fn search(
         modes: Modes {
             lexical: true,
             semantic: true,
-            judge: is_judged && results.iter().any(|result| result.judged.is_some()),
+            judge: results.iter().any(|result| result.judged.is_some()),
         },
         results,
         plan: None,
         tables_searched: grant.view.searcher.table_count(),
         tables: grant.view.shelf.tables().len(),
-        notes,
+        notes: answer.notes,
         took_ms: (started.elapsed().as_secs_f64() * 1e6).round() / 1e3,
     })
 }
@@ -361,7 +375,7 @@ fn blocks(asked: Option<usize>) -> Result<usize, Problem> {
     ))
 }
 
-pub(super) fn result(grant: &Grant, hit: Hit) -> Option<SearchResult> {
+fn result(grant: &Grant, hit: Hit) -> Option<SearchResult> {
     let key = TableKey {
         lake: hit.lake,
         name: hit.table,
@@ -388,7 +402,7 @@ pub(super) fn result(grant: &Grant, hit: Hit) -> Option<SearchResult> {
     })
 }
 
-pub(super) fn preview_rows(asked: Option<usize>) -> Result<usize, Problem> {
+fn preview_rows(asked: Option<usize>) -> Result<usize, Problem> {
     let asked = asked.unwrap_or(0);
     if asked <= PREVIEW_ROWS {
         return Ok(asked);
@@ -400,7 +414,7 @@ pub(super) fn preview_rows(asked: Option<usize>) -> Result<usize, Problem> {
 }
 
 /// Adds the columns and rows that match. A table whose row is gone since, with its snapshot, has none.
-pub(super) async fn add_previews(
+async fn add_previews(
     node: &Node,
     grant: &Grant,
     question: &str,

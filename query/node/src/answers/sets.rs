@@ -10,17 +10,14 @@ use std::time::Instant;
 
 use limn_retrieval::Query;
 use limn_segment::TableKey;
-use limn_sets::{Join, Plan, SetQuery, SetSize, TableColumns};
+use limn_sets::{Join, KnownJoins, Plan, SetQuery, SetSize, TableColumns};
 use moka::sync::Cache;
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::filter::Filter;
-use super::search::{
-    Grade, Modes, SearchAnswer, SearchRequest, SearchResult, add_previews, filter, preview_rows,
-    result,
-};
+use super::search::{SearchAnswer, SearchRequest, filter, written};
 use super::{Grant, bounded};
 use crate::live::View;
 use crate::node::Node;
@@ -67,6 +64,8 @@ pub struct SetJoin {
     pub left: SetColumn,
     /// The column that is referred to.
     pub right: SetColumn,
+    /// The other columns of a key of several, each left and right.
+    pub more: Vec<[String; 2]>,
     /// Rows of the left side to rows of the right: `1:1`, `n:1`, `n:m` or `unknown`.
     pub cardinality: String,
     /// The share of the left column's values that the right one has, at least; null where that is
@@ -99,6 +98,7 @@ impl SetJoin {
         SetJoin {
             left: column(&join.left),
             right: column(&join.right),
+            more: join.more.clone(),
             cardinality: join.cardinality.as_str().to_owned(),
             containment: join.containment,
             evidence: join.evidence.clone(),
@@ -223,8 +223,10 @@ pub(super) async fn search(
         Some(k) => SetSize::Given(bounded("k of a set", Some(k), 1, MOST)?),
         None => SetSize::Auto,
     };
-    let rows = preview_rows(request.preview_rows)?;
+    let graphs = node.live.joins(&grant.view).await?;
+    let known = KnownJoins::new(graphs, grant.shows_values);
     let (view, filter) = (grant.view.clone(), filter(&request));
+    let ours = known.clone();
     let ranking = move || -> Result<_, Problem> {
         if let Some(filter) = filter {
             select(&view, &filter, &mut query)?;
@@ -234,38 +236,18 @@ pub(super) async fn search(
             size,
             parts: None,
         };
-        let ranked = asked.candidates(&view.searcher)?;
+        let ranked = asked.candidates(&view.searcher, &ours)?;
         Ok((asked, ranked))
     };
     let (asked, ranked) = node.compute(ranking).await??;
-    let keys = ranked.results.iter().map(|hit| TableKey {
-        lake: hit.lake.clone(),
-        name: hit.table.clone(),
-    });
-    let columns = node.columns.of(node, grant, keys).await?;
+    let columns = node.columns.of(node, grant, ranked.tables()).await?;
     let (view, sets) = (grant.view.clone(), Arc::clone(&node.sets));
-    let choosing = move || asked.answer(&sets, &view.searcher, ranked, &columns);
+    let choosing = move || asked.answer(&sets, &view.searcher, &known, ranked, &columns);
     let found = node.compute(choosing).await??;
-    let answer = found.answer;
-    let results = answer.results.into_iter();
-    let mut results: Vec<SearchResult> = results.filter_map(|hit| result(grant, hit)).collect();
-    if rows > 0 {
-        add_previews(node, grant, &request.q, &mut results, rows).await?;
-    }
+    let plan = SetPlan::of(&found.plan, found.parts, found.gap);
+    let answer = written(node, grant, &request, found.answer, started).await?;
     Ok(SearchAnswer {
-        question: answer.question,
-        snapshot: answer.snapshot,
-        grade: answer.grade.map(Grade::of),
-        modes: Modes {
-            lexical: true,
-            semantic: true,
-            judge: false,
-        },
-        results,
-        plan: Some(SetPlan::of(&found.plan, found.parts, found.gap)),
-        tables_searched: grant.view.searcher.table_count(),
-        tables: grant.view.shelf.tables().len(),
-        notes: answer.notes,
-        took_ms: (started.elapsed().as_secs_f64() * 1e6).round() / 1e3,
+        plan: Some(plan),
+        ..answer
     })
 }

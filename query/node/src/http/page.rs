@@ -36,6 +36,7 @@ static ASSETS: &[Asset] = assets! {
     "format.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
     "index.html": "text/html; charset=utf-8",
+    "joined.js": "text/javascript; charset=utf-8",
     "key.js": "text/javascript; charset=utf-8",
     "main.js": "text/javascript; charset=utf-8",
     "markdown.js": "text/javascript; charset=utf-8",

@@ -25,9 +25,9 @@ use crate::access::{Caller, Right};
 use crate::answers;
 use crate::answers::{
     Described, Description as TableDescription, Diff, DiffRequest, Examples, Feedback, Form, Grant,
-    History, HistoryRequest, ListRequest, Listing, RowsRequest, SearchAnswer, SearchRequest,
-    SimilarAnswer, SimilarRequest, Snapshots, SqlAnswer, SqlRequest, Status, Suggest, Suggestions,
-    TableDetail, TableRequest, Tree, TreeRequest,
+    History, HistoryRequest, JoinsAnswer, JoinsRequest, ListRequest, Listing, RowsRequest,
+    SearchAnswer, SearchRequest, SimilarAnswer, SimilarRequest, Snapshots, SqlAnswer, SqlRequest,
+    Status, Suggest, Suggestions, TableDetail, TableRequest, Tree, TreeRequest,
 };
 use crate::node::Node;
 use crate::problem::{Code, Problem};
@@ -149,6 +149,16 @@ async fn similar(
     Asked(asked): Asked<SimilarRequest>,
 ) -> Answer<SimilarAnswer> {
     answers::similar(&node, &grant, &asked).await.map(Json)
+}
+
+/// What a table joins with, its copies, parts and unions, the surest first; or the way of joins to another table.
+#[utoipa::path(get, path = "/v1/joins", tag = "tables", params(JoinsRequest), responses((status = 200, body = JoinsAnswer), Failures))]
+async fn joins(
+    State(node): Shared,
+    grant: Grant,
+    Asked(asked): Asked<JoinsRequest>,
+) -> Answer<JoinsAnswer> {
+    answers::joins(&node, &grant, &asked).await.map(Json)
 }
 
 /// Reads rows of a table from the lake, as JSON, or as a stream of Arrow where that is accepted. Needs the right `rows`.
@@ -314,6 +324,7 @@ fn described() -> OpenApiRouter<Arc<Node>> {
         .routes(routes!(table))
         .routes(routes!(set_description))
         .routes(routes!(similar))
+        .routes(routes!(joins))
         .routes(routes!(rows))
         .routes(routes!(sql))
         .routes(routes!(history))

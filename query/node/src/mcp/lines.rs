@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::answers::{
-    Diff, ListedTable, Listing, SearchAnswer, SearchMode, SetColumn, SetPlan, TableDetail,
+    Diff, JoinPartner, JoinsAnswer, ListedTable, Listing, SearchAnswer, SearchMode, SetPlan,
+    TableDetail,
 };
 use crate::problem::shortened;
 
@@ -62,6 +63,22 @@ pub struct SampleInput {
     /// Its lake, where several lakes have a table of this name.
     pub lake: Option<String>,
     /// How many rows, 5 if nothing is said. The index keeps a few of each table.
+    pub limit: Option<usize>,
+}
+
+/// What `table_joins` is asked.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JoinsInput {
+    /// The table's name, as find_tables gives it.
+    pub table: String,
+    /// Its lake, where several lakes have a table of this name.
+    pub lake: Option<String>,
+    /// Another table of its lake: then the answer is the way of joins there.
+    pub with: Option<String>,
+    /// Only partners of this kind: join, copy, subset or union.
+    pub kind: Option<String>,
+    /// How many partners, 20 if nothing is said.
     pub limit: Option<usize>,
 }
 
@@ -170,9 +187,19 @@ pub(super) fn found(answer: &SearchAnswer, is_long: bool) -> Value {
 /// A plan, a line a join.
 fn planned(plan: &SetPlan) -> Value {
     let joins = plan.joins.iter().map(|join| {
-        let column = |of: &SetColumn| format!("\"{}\".\"{}\"", of.table, of.column);
+        let pair = |left: &str, right: &str| {
+            let (left_table, right_table) = (quoted(&join.left.table), quoted(&join.right.table));
+            format!(
+                "{left_table}.{} = {right_table}.{}",
+                quoted(left),
+                quoted(right)
+            )
+        };
+        let first = pair(&join.left.column, &join.right.column);
+        let more = join.more.iter().map(|[left, right]| pair(left, right));
+        let on: Vec<String> = std::iter::once(first).chain(more).collect();
         json!({
-            "on": format!("{} = {}", column(&join.left), column(&join.right)),
+            "on": on.join(" AND "),
             "cardinality": join.cardinality,
             "why": join.evidence,
         })
@@ -182,6 +209,41 @@ fn planned(plan: &SetPlan) -> Value {
         "sql": plan.sql,
         "warnings": plan.warnings,
         "disconnected": plan.disconnected,
+    })
+}
+
+/// A name as SQL has it.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Partners, a line each, or the steps of a way.
+pub(super) fn joined(answer: &JoinsAnswer, limit: usize) -> Value {
+    let line = |it: &JoinPartner| {
+        let pairs = it.columns.iter().zip(&it.partner_columns);
+        let pair = |(ours, theirs): (&String, &String)| {
+            let (table, partner) = (quoted(&it.table), quoted(&it.partner));
+            format!("{table}.{} = {partner}.{}", quoted(ours), quoted(theirs))
+        };
+        let on: Vec<String> = pairs.map(pair).collect();
+        json!({
+            "kind": it.kind,
+            "partner": it.partner,
+            "on": (!on.is_empty()).then(|| on.join(" AND ")),
+            "direction": it.direction,
+            "cardinality": it.cardinality,
+            "score": it.score,
+            "why": it.evidence,
+        })
+    };
+    let partners: Vec<Value> = answer.partners.iter().take(limit).map(line).collect();
+    let path = answer.path.as_ref();
+    json!({
+        "table": answer.table,
+        "partners": partners,
+        "more_partners": answer.partners.len().saturating_sub(limit),
+        "path": path.map(|path| path.iter().map(line).collect::<Vec<_>>()),
+        "notes": answer.notes,
     })
 }
 

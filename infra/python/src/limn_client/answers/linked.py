@@ -9,7 +9,7 @@ from .._decode import Decoded
 if TYPE_CHECKING:
     from ..client import Client
     from .changes import History
-    from .search import SimilarAnswer
+    from .search import JoinsAnswer, SimilarAnswer
     from .tables import TableDetail
 
 A = TypeVar("A", bound=Decoded)
@@ -45,6 +45,10 @@ class TableRef(Linked):
     def similar(self, *, k: Optional[int] = None) -> SimilarAnswer:
         """Tables that are like it; ``k`` of them (5)."""
         return self._asked.similar(self.name, lake=self.lake, k=k)
+
+    def joins(self, *, kind: Optional[str] = None) -> JoinsAnswer:
+        """What it joins with, its copies, parts and unions."""
+        return self._asked.joins(self.name, lake=self.lake, kind=kind)
 
     def history(self, *, limit: Optional[int] = None) -> History:
         """What became of it in the last ``limit`` (20) snapshots."""

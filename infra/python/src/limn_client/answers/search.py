@@ -125,6 +125,8 @@ class SetJoin(Decoded):
     left: SetColumn
     #: The column that is referred to.
     right: SetColumn
+    #: The other columns of a key of several, each left and right.
+    more: Tuple[Tuple[str, ...], ...]
     #: Rows of the left side to rows of the right: ``1:1``, ``n:1``, ``n:m`` or ``unknown``.
     cardinality: str
     #: The share of the left column's values that the right one has, at least; ``None`` where that is not known.
@@ -300,3 +302,75 @@ class SimilarAnswer(Rows[SimilarTable], Decoded):
         title = f"{counted(len(self), 'table')} like {self.table}"
         header = ("table", "similarity", "rows", "columns", "changed")
         return (Shown(title, header, lines, right=("similarity", "rows", "columns")),)
+
+
+@dataclass(frozen=True)
+class JoinPartner(Decoded):
+    """What another table is to a table."""
+
+    #: The table.
+    table: str
+    #: The other one.
+    partner: str
+    #: ``join``, ``copy``, ``subset`` or ``union``.
+    kind: str
+    #: The table's columns, of joins.
+    columns: Tuple[str, ...]
+    #: The partner's, in the same order.
+    partner_columns: Tuple[str, ...]
+    #: ``refers_to``, ``referred_by`` or ``neither``.
+    direction: str
+    #: How many of the table's rows go with how many of the partner's; ``None`` but of joins.
+    cardinality: Optional[str]
+    #: How sure it is, 0 to 1.
+    score: float
+    #: The share of the referring side's distinct values that the other side has; ``None`` where values are not shown.
+    containment: Optional[float]
+    #: That share at least, with 97.5 % confidence.
+    containment_low: Optional[float]
+    #: Why it is there: ``declared``, ``values and names``, ``values`` or ``names``.
+    evidence: str
+
+
+@dataclass(frozen=True, repr=False)
+class JoinsAnswer(Rows[JoinPartner], Decoded):
+    """What a table joins with, the surest first; or the steps of the way to another table."""
+
+    table: str
+    lake: str
+    #: The snapshot that this is from.
+    snapshot: int
+    #: Its partners; none where a way was asked for.
+    partners: Tuple[JoinPartner, ...]
+    #: The steps of the way that was asked for; ``None`` where there is none.
+    path: Optional[Tuple[JoinPartner, ...]]
+    #: What there is to know besides.
+    notes: Tuple[str, ...]
+
+    def _items(self) -> Sequence[JoinPartner]:
+        return self.partners if self.path is None else self.path
+
+    def _fields(self) -> Sequence[Field[Any]]:
+        return (
+            Field("table", "text", lambda it: it.table),
+            Field("partner", "text", lambda it: it.partner),
+            Field("kind", "text", lambda it: it.kind),
+            Field("columns", "texts", lambda it: list(it.columns)),
+            Field("partner_columns", "texts", lambda it: list(it.partner_columns)),
+            Field("direction", "text", lambda it: it.direction),
+            Field("cardinality", "text", lambda it: it.cardinality),
+            Field("score", "number", lambda it: it.score),
+            Field("containment", "number", lambda it: it.containment),
+            Field("containment_low", "number", lambda it: it.containment_low),
+            Field("evidence", "text", lambda it: it.evidence),
+        )
+
+    def _shown(self) -> Sequence[Shown]:
+        lines = [
+            (it.table, ", ".join(it.columns), it.kind, it.partner, ", ".join(it.partner_columns), it.cardinality or "",
+             cell(it.score), it.evidence)
+            for it in self._items()
+        ]
+        title = f"{counted(len(self), 'edge')} of {self.table}"
+        header = ("table", "columns", "is", "partner", "its columns", "rows", "score", "why")
+        return (Shown(title, header, lines, right=("score",), notes=self.notes),)

@@ -1,0 +1,193 @@
+//! What a table joins with, its copies, parts and unions, or the way of joins to another table.
+//!
+//! Edges lead between tables of the caller's view only. Who may not read values gets what a file
+//! declares: any other edge would confirm a guess of values.
+
+use limn_joins::{Cardinality, EdgeKind, Evidence};
+use limn_retrieval::{Direction, Partner};
+use limn_segment::{JoinRecord, TableKey};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::Grant;
+use crate::access::Right;
+use crate::node::Node;
+use crate::problem::Problem;
+
+/// Partners of one answer.
+const MOST: usize = 1_000;
+
+/// Which table.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct JoinsRequest {
+    /// Its name: its path in its lake.
+    pub table: String,
+    /// The lake's URL, where several lakes have a table of this name.
+    #[serde(default)]
+    pub lake: Option<String>,
+    /// Another table of its lake: then the answer is the way of joins there.
+    #[serde(default)]
+    pub with: Option<String>,
+    /// Only partners of this kind: `join`, `copy`, `subset` or `union`.
+    #[serde(default)]
+    pub kind: Option<String>,
+}
+
+/// What a table joins with.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct JoinsAnswer {
+    /// The table.
+    pub table: String,
+    /// Its lake.
+    pub lake: String,
+    /// The snapshot that this is from.
+    pub snapshot: u64,
+    /// Its partners, the surest first, at most 1000; none where a way was asked for.
+    pub partners: Vec<JoinPartner>,
+    /// The steps of the way that was asked for, each from its `table` to its `partner`; null where there is none of four
+    /// joins or fewer.
+    pub path: Option<Vec<JoinPartner>>,
+    /// What there is to know besides: that the index has no joins, or that some are not shown.
+    pub notes: Vec<String>,
+}
+
+/// What another table is to a table.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct JoinPartner {
+    /// The table.
+    pub table: String,
+    /// The other one.
+    pub partner: String,
+    /// `join`, `copy`, `subset` or `union`.
+    pub kind: String,
+    /// The table's columns, of joins.
+    pub columns: Vec<String>,
+    /// The partner's, in the same order.
+    pub partner_columns: Vec<String>,
+    /// `refers_to` where many of the table's rows may go with one of the partner's, and where it is part of it;
+    /// `referred_by` the other way round; else `neither`.
+    pub direction: String,
+    /// How many of the table's rows go with how many of the partner's: `1:1`, `n:1`, `1:n` or `n:m`; null but of joins.
+    pub cardinality: Option<String>,
+    /// How sure it is, 0 to 1.
+    pub score: f32,
+    /// The share of the referring side's distinct values that the other side has; null where values are not shown.
+    pub containment: Option<f32>,
+    /// That share at least, with 97.5 % confidence.
+    pub containment_low: Option<f32>,
+    /// Why it is there: `declared`, `values and names`, `values` or `names`.
+    pub evidence: String,
+}
+
+impl JoinPartner {
+    fn of(partner: Partner, shows_values: bool) -> JoinPartner {
+        let direction = match partner.direction {
+            Direction::RefersTo => "refers_to",
+            Direction::ReferredBy => "referred_by",
+            Direction::Neither => "neither",
+        };
+        JoinPartner {
+            kind: partner.kind.name().to_owned(),
+            direction: direction.to_owned(),
+            cardinality: partner
+                .cardinality
+                .map(Cardinality::name)
+                .map(str::to_owned),
+            score: partner.score,
+            containment: shows_values.then_some(partner.containment),
+            containment_low: shows_values.then_some(partner.containment_low),
+            evidence: partner.evidence.name().to_owned(),
+            table: partner.table,
+            partner: partner.partner,
+            columns: partner.columns,
+            partner_columns: partner.partner_columns,
+        }
+    }
+}
+
+/// Answers what a table joins with.
+///
+/// # Errors
+/// No such table among those that the caller may see, no such kind; an index that cannot be read.
+pub async fn joins(
+    node: &Node,
+    grant: &Grant,
+    request: &JoinsRequest,
+) -> Result<JoinsAnswer, Problem> {
+    grant.require(Right::Search)?;
+    let kind = request.kind.as_deref().map(kind).transpose()?;
+    let TableKey { lake, name } = grant
+        .table(&request.table, request.lake.as_deref())?
+        .key
+        .to_key();
+    let with = match &request.with {
+        Some(with) => Some(grant.table(with, Some(&lake))?.key.to_key().name),
+        None => None,
+    };
+    let graphs = node.live.joins(&grant.view).await?;
+    let mut answer = JoinsAnswer {
+        table: name.clone(),
+        lake: lake.clone(),
+        snapshot: grant.view.snapshot.number,
+        partners: Vec::new(),
+        path: None,
+        notes: Vec::new(),
+    };
+    if graphs.of_lake(&lake).is_none() {
+        answer.notes.push(
+            "the index does not know what joins in this lake: limn index --join-tables 10000 finds out"
+                .to_owned(),
+        );
+        return Ok(answer);
+    }
+    let shows = grant.shows_values;
+    if !shows {
+        answer.notes.push(
+            "values are not shown to this key: only joins that files declare are given".to_owned(),
+        );
+    }
+    let view = grant.view.clone();
+    let looking = move || {
+        let is_seen = |name: &str| {
+            let key = TableKey {
+                lake: lake.clone(),
+                name: name.to_owned(),
+            };
+            view.shelf.get(&key).is_some()
+        };
+        let sees = |edge: &JoinRecord| {
+            (shows || edge.evidence == Evidence::Declared)
+                && is_seen(&edge.left)
+                && is_seen(&edge.right)
+        };
+        let line = |it: Partner| JoinPartner::of(it, shows);
+        let Some(graph) = graphs.of_lake(&lake) else {
+            return answer;
+        };
+        match with {
+            Some(with) => {
+                let way = graph.path(&name, &with, &sees);
+                answer.path = way.map(|way| way.into_iter().map(line).collect());
+            }
+            None => {
+                let partners = graph.partners(&name, &sees).into_iter();
+                let partners = partners.filter(|it| kind.is_none_or(|kind| it.kind == kind));
+                answer.partners = partners.take(MOST).map(line).collect();
+            }
+        }
+        answer
+    };
+    node.compute(looking).await
+}
+
+fn kind(name: &str) -> Result<EdgeKind, Problem> {
+    EdgeKind::of_name(name).ok_or_else(|| {
+        let kinds = EdgeKind::ALL.map(EdgeKind::name).join(", ");
+        Problem::bad(
+            format!("there is no kind '{name}'"),
+            format!("kinds are {kinds}"),
+        )
+    })
+}
