@@ -154,12 +154,37 @@ impl Instance {
         Some(tree)
     }
 
+    /// How many candidates the largest connected part has: sets up to this size are connected, and no
+    /// larger ones.
+    fn most_connected(&self) -> usize {
+        let mut is_left = vec![true; self.len()];
+        let mut most = 0;
+        for first in 0..self.len() {
+            if !std::mem::take(&mut is_left[first]) {
+                continue;
+            }
+            let (mut part, mut at) = (vec![first], 0);
+            while let Some(from) = part.get(at).copied() {
+                let reached =
+                    (0..self.len()).filter(|to| is_left[*to] && self.join(from, *to) > 0.0);
+                let reached: Vec<usize> = reached.collect();
+                for to in &reached {
+                    is_left[*to] = false;
+                }
+                part.extend(reached);
+                at += 1;
+            }
+            most = most.max(part.len());
+        }
+        most
+    }
+
     /// The best connected set of `k` candidates; `None` where no `k` are connected. When `until` is
     /// over, the best so far, with its gap: `None` then says that none was found. The same instance
     /// has the same answer, unless time is up.
     #[must_use]
     pub fn best(&self, k: usize, until: Option<Instant>) -> Option<Optimum> {
-        if k == 0 || k > self.len() {
+        if k == 0 || k > self.most_connected() {
             return None;
         }
         Search::new(self, k, until).run()

@@ -269,3 +269,18 @@ fn how_long_it_takes() {
         );
     }
 }
+
+#[test]
+fn a_size_that_cannot_connect_costs_no_time() {
+    // A hundred candidates in parts of four.
+    let mut instance = Instance::new((0..100).map(|at| f64::from(at) / 100.0));
+    for at in (0..100).filter(|at| at % 4 != 0) {
+        instance.set_join(at, at - 1, 0.5);
+    }
+    let (start, time) = (Instant::now(), Duration::from_secs(30));
+    assert_eq!(instance.best(5, Some(start + time)), None);
+    assert_eq!(instance.best(20, Some(start + time)), None);
+    assert!(start.elapsed() < Duration::from_secs(5));
+    let best = instance.best(4, Some(start + time)).unwrap();
+    assert_eq!(best.chosen, [96, 97, 98, 99]);
+}
