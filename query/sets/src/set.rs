@@ -22,8 +22,9 @@ pub enum SetSize {
     Auto,
 }
 
-/// Tables of a set whose size is not given, at most; and what each next one has to add, chosen with all
-/// questions of docs/decisions/050-sets-that-join.md in sight. That relevance, joins and ranks count alike was
+/// Tables that are chosen together, at most: of a larger set the others are those that are worth most by
+/// themselves, as ten that join hang together by tables that nobody asked for. And what each next one has to
+/// add to a set whose size is not given, chosen with all questions of docs/decisions/050-sets-that-join.md in sight. That relevance, joins and ranks count alike was
 /// fitted to half of them.
 const MOST: usize = 6;
 const LEAST_GAIN: f64 = 1.45;
@@ -97,7 +98,9 @@ impl Sets {
         let Some(best) = best(&instance, size) else {
             return Ok(TableSet::default());
         };
-        let (mut chosen, tree) = in_order(&instance, best.chosen);
+        let others = apart(&instance, &best.chosen, size);
+        let (joined, others) = connected(&instance, best.chosen, others);
+        let (mut chosen, tree) = in_order(&instance, joined);
         let connected: Vec<&TableKey> = chosen.iter().map(|at| &tables[*at].table).collect();
         let join_of = |(a, b): &(usize, usize)| {
             let pair = ((*a).min(*b), (*a).max(*b));
@@ -106,7 +109,6 @@ impl Sets {
             Some((earlier, Arc::clone(&found.join)))
         };
         let mut plan = Plan::new(&connected, tree.iter().filter_map(join_of).collect());
-        let others = apart(&instance, &chosen, size);
         let names = others.iter().map(|at| tables[*at].table.name.clone());
         plan.disconnected = names.collect();
         chosen.extend(others);
@@ -154,11 +156,11 @@ fn shares(candidates: &[Candidate]) -> Vec<f64> {
     scores().map(share).collect()
 }
 
-/// The best connected set: as large as is wanted, as far as so many are connected.
+/// The best connected set: as large as is wanted, as far as so many are connected, [`MOST`] at most.
 fn best(instance: &Instance, size: SetSize) -> Option<Optimum> {
     let best = |k| instance.best(k, Some(Instant::now() + SEARCHED));
     match size {
-        SetSize::Given(k) => (1..=k.min(instance.len())).rev().find_map(best),
+        SetSize::Given(k) => (1..=k.min(MOST).min(instance.len())).rev().find_map(best),
         SetSize::Auto => {
             let mut found = best(1)?;
             // One that adds little may lead to one that adds much.
@@ -178,6 +180,19 @@ fn best(instance: &Instance, size: SetSize) -> Option<Optimum> {
     }
 }
 
+/// A connected set with those of some others that something connects to it, and the rest of them.
+fn connected(
+    instance: &Instance,
+    mut set: Vec<usize>,
+    mut others: Vec<usize>,
+) -> (Vec<usize>, Vec<usize>) {
+    let joins = |set: &[usize], at: usize| set.iter().any(|it| instance.join(*it, at) > 0.0);
+    while let Some(next) = others.iter().position(|at| joins(&set, *at)) {
+        set.push(others.remove(next));
+    }
+    (set, others)
+}
+
 /// A connected set from the one that ranks first on, and the joins that connect each next one.
 fn in_order(instance: &Instance, mut set: Vec<usize>) -> (Vec<usize>, Vec<(usize, usize)>) {
     // Candidates are numbered by rank.
@@ -190,8 +205,8 @@ fn in_order(instance: &Instance, mut set: Vec<usize>) -> (Vec<usize>, Vec<(usize
     (order.collect(), tree)
 }
 
-/// Tables that nothing connects to a set, and that are wanted all the same: each next one adds most
-/// by itself.
+/// Tables beside a set that are wanted all the same: each next one adds most by itself. Where the
+/// size is not given, those are some that nothing connects.
 fn apart(instance: &Instance, set: &[usize], size: SetSize) -> Vec<usize> {
     let most = match size {
         SetSize::Given(k) => k.min(instance.len()),
