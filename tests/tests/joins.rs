@@ -117,11 +117,20 @@ fn a_node_gives_the_joins_that_a_key_may_see() {
     assert_eq!(partners(&crm, path).0, ["crm/zones"]);
     // Values have shown these joins.
     let (names, answer) = partners(&blind, path);
-    assert!(names.is_empty() && answer["notes"].as_array().unwrap().len() == 1, "{answer}");
+    assert!(
+        names.is_empty() && answer["notes"].as_array().unwrap().len() == 1,
+        "{answer}"
+    );
     let way = "/v1/joins?table=sales/orders&with=crm/zones";
     let steps = node.get_with(&all, way).ok();
     let steps = steps["path"].as_array().unwrap();
-    assert_eq!((steps.len(), &steps[1]["partner"]), (2, &"crm/zones".into()));
+    assert_eq!(
+        (steps.len(), &steps[1]["partner"]),
+        (2, &"crm/zones".into())
+    );
     assert_eq!(node.get_with(&crm, way).status, 404);
-    assert_eq!(node.get_with(&all, &format!("{path}&kind=cousin")).status, 400);
+    assert_eq!(
+        node.get_with(&all, &format!("{path}&kind=cousin")).status,
+        400
+    );
 }

@@ -171,17 +171,49 @@ fn a_table_that_no_word_finds_connects_two_that_words_find() {
         write(&format!("remarks/{at}.csv"), &header, 3, &row);
     }
     index_hashed(&lake, &index, &["--join-tables", "1000"]).ok();
-    let found = search(&index, &["names of students and titles of clubs", "-k", "3"]);
+    let found = search(
+        &index,
+        &["names of students and titles of clubs", "-k", "3"],
+    );
     assert_eq!(
         tables(&found),
         ["misc/xq", "school/clubs", "school/students"],
         "{found}"
     );
     assert_eq!(found["plan"]["disconnected"], json!([]));
+    // Likes of one folder are one candidate.
+    for place in ["north", "south", "east"] {
+        let row = |at: usize| format!("{place} {at},{at}");
+        write(
+            &format!("fairs/stall_{place}.csv"),
+            "fair stall,visitors",
+            5,
+            &row,
+        );
+    }
+    index_hashed(&lake, &index, &["--join-tables", "1000"]).ok();
+    let fairs = search(&index, &["visitors of fair stalls", "-k", "1"]);
+    let notes = fairs["notes"].to_string();
+    assert!(notes.contains("stands for 3 tables"), "{fairs}");
+    let like = limn(&[
+        "tables",
+        "--like",
+        tables(&fairs)[0],
+        "--index",
+        text(&index),
+        "--json",
+    ]);
+    assert_eq!(like.ok().as_array().unwrap().len(), 3);
     let sql = found["plan"]["sql"].as_str().unwrap();
     let rows = limn(&["sql", sql, "--index", text(&index), "--json"]).ok();
     assert_eq!(rows["rows"].as_array().unwrap().len(), 100);
-    let under = ["names of students and titles of clubs", "-k", "3", "--prefix", "school"];
+    let under = [
+        "names of students and titles of clubs",
+        "-k",
+        "3",
+        "--prefix",
+        "school",
+    ];
     assert_eq!(tables(&search(&index, &under)).len(), 2);
 }
 

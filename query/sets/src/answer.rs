@@ -135,7 +135,7 @@ impl SetQuery {
             answer: ranked,
             bridges,
         } = ranked;
-        let (mut hits, mut candidates) = candidates(ranked.results, columns);
+        let (mut hits, mut candidates, families) = candidates(ranked.results, columns);
         let least = candidates
             .iter()
             .map(|it| it.score)
@@ -157,6 +157,14 @@ impl SetQuery {
         let mut results: Vec<Hit> = chosen.flatten().collect();
         self.add_texts(searcher, &mut results)?;
         let mut notes = ranked.notes;
+        for at in &found.chosen {
+            if let Some(size) = families.get(at) {
+                notes.push(format!(
+                    "'{}' stands for {size} tables of its folder with the same columns: limn tables --like lists them",
+                    candidates[*at].columns.table.name
+                ));
+            }
+        }
         if results.len() < found.chosen.len().max(self.least()) {
             notes.push(format!("there are {} candidates only", candidates.len()));
         }
@@ -201,11 +209,12 @@ impl SetQuery {
     }
 }
 
-/// The first tables that have columns, of each family one, each as it was found and as a candidate.
+/// The first tables that have columns, of each family one, each as it was found and as a candidate;
+/// and of those that stand for a family, how many tables of it were ranked.
 fn candidates(
     ranked: Vec<Hit>,
     columns: &HashMap<TableKey, Arc<TableColumns>>,
-) -> (Vec<Option<Hit>>, Vec<Candidate>) {
+) -> (Vec<Option<Hit>>, Vec<Candidate>, HashMap<usize, usize>) {
     let known = ranked.into_iter().filter_map(|hit| {
         let columns = columns.get(&hit.key())?;
         Some((hit, Arc::clone(columns), columns.family()))
@@ -217,21 +226,23 @@ fn candidates(
     }
     let mut seen: HashMap<String, usize> = HashMap::new();
     let (mut hits, mut candidates, mut all_columns) = (Vec::new(), Vec::new(), 0);
+    let mut families = HashMap::new();
     for (hit, columns, family) in known {
-        let is_family = sizes.get(&family).is_some_and(|size| *size >= FAMILY);
+        let size = sizes.get(&family).filter(|size| **size >= FAMILY).copied();
         let before = seen.entry(family).or_default();
         *before += 1;
         let width = columns.columns.len();
         let is_full = candidates.len() >= CANDIDATES || all_columns + width > MOST_COLUMNS;
-        if (is_family && *before > 1) || is_full && !candidates.is_empty() {
+        if (size.is_some() && *before > 1) || is_full && !candidates.is_empty() {
             continue;
         }
         all_columns += width;
+        families.extend(size.map(|size| (candidates.len(), size)));
         candidates.push(Candidate {
             score: hit.score,
             columns,
         });
         hits.push(Some(hit));
     }
-    (hits, candidates)
+    (hits, candidates, families)
 }

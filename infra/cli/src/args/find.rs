@@ -141,6 +141,9 @@ pub struct TablesArgs {
     pub index: IndexPlace,
     #[command(flatten)]
     pub under: Under,
+    /// Only tables of the folder of this one with the same columns, and itself.
+    #[arg(long, value_name = "TABLE")]
+    pub like: Option<String>,
     #[command(flatten)]
     pub output: JsonOutput,
 }

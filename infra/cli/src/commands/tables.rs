@@ -6,7 +6,7 @@ use limn_segment::{IndexStore, TableRecord, is_under};
 
 use crate::Outcome;
 use crate::args::TablesArgs;
-use crate::commands::{known, newest, print_json};
+use crate::commands::{known, newest, print_json, show};
 use crate::progress::say;
 use crate::table::Table;
 use crate::text::{count, plural};
@@ -22,6 +22,11 @@ pub async fn run(args: TablesArgs) -> anyhow::Result<Outcome> {
             nothing.iter().for_each(|it| say(it));
         }
     }
+    if let Some(like) = &args.like {
+        let families = show::meant(&tables, like.trim_end_matches('/'))?;
+        let families: Vec<Family> = families.into_iter().map(Family::of).collect();
+        tables.retain(|table| families.contains(&Family::of(table)));
+    }
     if args.output.json {
         let rows: Vec<serde_json::Value> = tables.iter().map(summary).collect();
         print_json(&rows)?;
@@ -29,6 +34,26 @@ pub async fn run(args: TablesArgs) -> anyhow::Result<Outcome> {
         print(&tables)?;
     }
     Ok(Outcome::Done)
+}
+
+/// What tables of one family have in common.
+#[derive(PartialEq)]
+struct Family {
+    lake: String,
+    folder: String,
+    columns: Vec<String>,
+}
+
+impl Family {
+    fn of(table: &TableRecord) -> Family {
+        let folder = table.name.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let columns = table.columns.iter();
+        Family {
+            lake: table.lake.clone(),
+            folder: folder.to_owned(),
+            columns: columns.map(|it| it.name.to_lowercase()).collect(),
+        }
+    }
 }
 
 fn summary(table: &TableRecord) -> serde_json::Value {
