@@ -38,6 +38,8 @@ pub struct Column {
     pub(crate) kind: Kind,
     /// Distinct values as a share of all, where that is known: 0 to 1.
     pub(crate) uniqueness: Option<f64>,
+    /// Whether it is a declared key by itself; `None` of a table that declares none.
+    pub(crate) is_declared: Option<bool>,
     /// Distinct values.
     pub(crate) distinct: u64,
     /// Its values, as far as they are known.
@@ -52,7 +54,8 @@ pub struct Column {
 impl Column {
     /// Whether no two rows have the same value; `None` where that is not known.
     pub(crate) fn is_unique(&self) -> Option<bool> {
-        self.uniqueness.map(|uniqueness| uniqueness >= UNIQUE)
+        let is_counted = self.uniqueness.map(|uniqueness| uniqueness >= UNIQUE);
+        is_counted.or(self.is_declared.filter(|it| *it))
     }
 }
 
@@ -79,6 +82,14 @@ impl TableColumns {
     pub fn of_row(row: &TableRecord) -> Result<TableColumns, SketchError> {
         let sketches = row.sketches.list();
         let table = words(last_part(&row.name));
+        let primary = std::iter::once(&row.keys.primary);
+        let keys = primary
+            .chain(&row.keys.unique)
+            .filter_map(|key| match key.as_slice() {
+                [column] => Some(column),
+                _ => None,
+            });
+        let keys: Vec<&String> = keys.collect();
         let columns = row.columns.iter().take(MOST).enumerate();
         let columns = columns.map(|(at, column)| {
             let sketch = sketches.get(at).and_then(Option::as_ref);
@@ -91,6 +102,7 @@ impl TableColumns {
                 name: column.name.clone(),
                 kind: kind(&column.data_type),
                 uniqueness: column.uniqueness,
+                is_declared: (!keys.is_empty()).then(|| keys.contains(&&column.name)),
                 distinct: column.distinct,
                 values,
                 text: format!("{table}: {}", words(&column.name)),

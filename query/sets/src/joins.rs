@@ -330,11 +330,12 @@ impl<'a> Side<'a> {
 
 /// How likely a column is a key.
 fn keyness(column: &Column) -> f64 {
-    let by_name = || match column.stems.iter().any(|stem| is_key_word(stem)) {
+    let is_called_so = || column.stems.iter().any(|stem| is_key_word(stem));
+    let likely = || match column.is_declared.unwrap_or_else(is_called_so) {
         true => LIKELY_KEY,
         false => UNLIKELY_KEY,
     };
-    column.uniqueness.unwrap_or_else(by_name)
+    column.uniqueness.unwrap_or_else(likely)
 }
 
 fn is_key_word(stem: &str) -> bool {
