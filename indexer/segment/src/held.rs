@@ -326,6 +326,25 @@ impl<T: HeldValue> HeldRows<T> {
         }
     }
 
+    /// Rows of the same log of which something else is kept, which `keep` makes of what is kept here.
+    #[must_use]
+    pub fn map<U>(&self, keep: impl Fn(&TableKey, &Arc<T>) -> U) -> HeldRows<U> {
+        let rows = self.rows.iter().map(|(key, held)| {
+            let row = HeldRow {
+                value: Arc::new(keep(key, &held.value)),
+                file: held.file,
+                removed: held.removed,
+                group: held.group,
+            };
+            (key.clone(), row)
+        });
+        HeldRows {
+            lake: self.lake.clone(),
+            log: self.log.clone(),
+            rows: rows.collect(),
+        }
+    }
+
     /// What is kept of the rows, in the order of their keys.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
         self.rows.values().map(|held| &held.value)

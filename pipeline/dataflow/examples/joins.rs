@@ -11,7 +11,7 @@ use std::time::Instant;
 use differential_dataflow::input::Input;
 use limn_joins::{Edge, EdgeKind, Place, Table, TableId};
 use limn_pipeline::graph::{GraphWork, edges};
-use limn_pipeline::sketches::{SketchedColumns, graph_table};
+use limn_pipeline::sketches::{JoinColumns, SketchedColumns, graph_table};
 use limn_segment::{HeldRows, IndexStore, TableRecord};
 
 /// A declared key of the corpus.
@@ -115,7 +115,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut tables = Vec::new();
     let mut names: Names = BTreeMap::new();
     for (key, row) in held.live() {
-        tables.push(Arc::new(graph_table(&row.0)?));
+        tables.push(Arc::new(graph_table(&row.0, &JoinColumns::of(&row.0))?));
         names.insert(TableId::of(&key.lake, &key.name), &row.0);
     }
     let made = started.elapsed().as_secs_f64();

@@ -6,8 +6,6 @@
 //! as further epochs, in batches. That is a round. The dataflow lives on after it: a session feeds the
 //! next listing into the same one.
 
-mod joins;
-
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -15,7 +13,6 @@ use std::sync::mpsc::{self, TryRecvError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use joins::ToCompare;
 use timely::execute::execute_from;
 use timely::worker::Worker;
 use timely::{CommunicationConfig, WorkerConfig};
@@ -24,8 +21,8 @@ use tokio::sync::oneshot;
 use crate::changes::{Epoch, GroupId, MemberUpdate};
 use crate::cluster::{Allocators, Cluster};
 use crate::error::{Fatal, PipelineError};
-use crate::graph::{EdgeUpdate, Graph};
-use crate::job::{Inputs, Job, Stages, build};
+use crate::graph::{EdgeUpdate, ToCompare};
+use crate::job::{GraphInputs, Inputs, Job, Stages, build, build_graph};
 use crate::plan::EpochPlan;
 use crate::progress::Progress;
 use crate::publish::PublishedEpoch;
@@ -48,20 +45,6 @@ pub struct Driven {
     pub is_spent: bool,
 }
 
-/// What the driver is to do next.
-enum ToDo {
-    /// A round.
-    Epochs(ToDrive),
-    /// An epoch of the join graph.
-    Tables(ToCompare),
-}
-
-/// What the dataflow of the first worker gives back.
-struct Outputs {
-    published: mpsc::Receiver<PublishedEpoch>,
-    joins: mpsc::Receiver<EdgeUpdate>,
-}
-
 /// Epochs to drive, and who receives what came of them.
 struct ToDrive {
     epochs: VecDeque<EpochPlan>,
@@ -71,17 +54,15 @@ struct ToDrive {
 
 /// What the driver is given: rounds, as long as there are any to come.
 struct Lead {
-    rounds: mpsc::Receiver<ToDo>,
+    rounds: mpsc::Receiver<ToDrive>,
     epochs_in_flight: u64,
 }
 
 /// The dataflow of a process that leads, alive until it is [ended](Self::end) or dropped.
 pub struct Dataflow {
     job: Arc<Job>,
-    rounds: mpsc::Sender<ToDo>,
+    rounds: mpsc::Sender<ToDrive>,
     is_spent: bool,
-    /// What came of the tables that it was fed.
-    graph: Graph,
     ended: oneshot::Receiver<Result<(), PipelineError>>,
 }
 
@@ -113,7 +94,6 @@ impl Dataflow {
         };
         let ended = start_workers(&job, cluster, Some(lead))?;
         Ok(Self {
-            graph: Graph::of(&job.lake),
             job,
             rounds: send,
             is_spent: false,
@@ -128,7 +108,7 @@ impl Dataflow {
 
     /// Whether the dataflow serves another round.
     pub fn serves_on(&self) -> bool {
-        !self.is_spent
+        !self.is_spent && !self.job.joins.are_spent()
     }
 
     /// Runs epochs through these stages, to the end of the last one, or of those under way when the run
@@ -151,7 +131,7 @@ impl Dataflow {
             progress: Arc::clone(progress),
             done,
         };
-        let driven = match self.rounds.send(ToDo::Epochs(round)) {
+        let driven = match self.rounds.send(round) {
             Ok(()) => driven.await.ok(),
             Err(_) => None,
         };
@@ -264,14 +244,15 @@ fn work(
 /// One worker's part of [`work`]; the first of all workers drives.
 fn run_worker(worker: &mut Worker, job: &Arc<Job>, lead: &Mutex<Option<Lead>>) {
     let (send, published) = mpsc::channel();
-    let (send_edges, joins) = mpsc::channel();
-    let inputs = build(worker, job, send, send_edges);
+    let inputs = build(worker, job, send);
+    let (send_edges, edges) = mpsc::channel();
+    let graph = build_graph(worker, send_edges);
     let lead = (worker.index() == 0).then(|| {
         let mut lead = lead.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         lead.take()
     });
     match lead.flatten() {
-        None => drop(inputs),
+        None => drop((inputs, graph)),
         Some(lead) => {
             let driver = Driver {
                 inputs,
@@ -279,8 +260,15 @@ fn run_worker(worker: &mut Worker, job: &Arc<Job>, lead: &Mutex<Option<Lead>>) {
                 epochs_in_flight: lead.epochs_in_flight,
                 next: 0,
                 unsettled: Some(Vec::new()),
+                graph: GraphDriver {
+                    inputs: graph,
+                    edges,
+                    asked: job.joins.drive(),
+                    next: 0,
+                    comparing: None,
+                },
             };
-            driver.drive(worker, &lead.rounds, &Outputs { published, joins });
+            driver.drive(worker, &lead.rounds, &published);
         }
     }
     // The dataflow is complete when its inputs are gone and all workers have done their part.
@@ -308,6 +296,38 @@ struct Driver {
     /// The differences between the lake and what was published that the last round was fed: published
     /// by now, which the dataflow has not been fed. None if there are too many.
     unsettled: Option<Vec<MemberUpdate>>,
+    graph: GraphDriver,
+}
+
+/// Feeds the join graph, one change after the other.
+struct GraphDriver {
+    inputs: GraphInputs,
+    edges: mpsc::Receiver<EdgeUpdate>,
+    asked: Option<mpsc::Receiver<ToCompare>>,
+    next: Epoch,
+    /// Who waits for what was fed last.
+    comparing: Option<oneshot::Sender<Vec<EdgeUpdate>>>,
+}
+
+impl GraphDriver {
+    /// Answers who waits, and feeds what is asked next.
+    fn go_on(&mut self) {
+        let is_done = !self.inputs.done.less_than(&self.next);
+        if let Some(waits) = self.comparing.take_if(|_| is_done) {
+            let _ = waits.send(self.edges.try_iter().collect());
+        }
+        let asked = self.asked.as_ref().filter(|_| self.comparing.is_none());
+        let Some(ToCompare { tables, done }) = asked.and_then(|asked| asked.try_recv().ok()) else {
+            return;
+        };
+        for (table, diff) in tables {
+            self.inputs.tables.update(table, diff);
+        }
+        self.next += 1;
+        self.inputs.tables.advance_to(self.next);
+        self.inputs.tables.flush();
+        self.comparing = Some(done);
+    }
 }
 
 /// A round that is driven.
@@ -333,19 +353,20 @@ struct Narrating {
 
 impl Driver {
     /// Drives rounds until no more can come.
-    fn drive(mut self, worker: &mut Worker, rounds: &mpsc::Receiver<ToDo>, outputs: &Outputs) {
+    fn drive(
+        mut self,
+        worker: &mut Worker,
+        rounds: &mpsc::Receiver<ToDrive>,
+        published: &mpsc::Receiver<PublishedEpoch>,
+    ) {
         while !self.job.fatal.is_set() {
+            self.graph.go_on();
             match rounds.try_recv() {
                 // Nobody waits for what was given up.
-                Ok(ToDo::Epochs(round)) => {
+                Ok(round) => {
                     self.settle();
-                    let published = &outputs.published;
                     let driven = self.carry_out(worker, round.epochs, published, &round.progress);
                     let _ = round.done.send(driven);
-                }
-                Ok(ToDo::Tables(ToCompare { tables, done })) => {
-                    self.compare(worker, tables);
-                    let _ = done.send(outputs.joins.try_iter().collect());
                 }
                 Err(TryRecvError::Empty) => {
                     worker.step_or_park(Some(PARK));
@@ -386,6 +407,7 @@ impl Driver {
             driven: Driven::default(),
         };
         loop {
+            self.graph.go_on();
             if self.job.stop.is_cancelled() {
                 round.driven.left += round.epochs.len();
                 round.epochs.clear();
@@ -422,11 +444,10 @@ impl Driver {
         });
         Narrating {
             answered: asking.map(|asking| {
-                let (committer, fatal) =
-                    (Arc::clone(&stages.committer), Arc::clone(&self.job.fatal));
+                let (committer, job) = (Arc::clone(&stages.committer), Arc::clone(&self.job));
                 self.job.runtime.spawn(async move {
-                    if let Err(error) = committer.finish(None).await {
-                        fatal.set(error);
+                    if let Err(error) = committer.finish(None, &job.joins).await {
+                        job.fatal.set(error);
                     }
                 });
                 asking.start(&self.job.runtime)

@@ -29,7 +29,7 @@ use crate::cluster::terms::Terms;
 use crate::describe::Describer;
 use crate::embed::BlockEmbedder;
 use crate::error::{Fatal, PipelineError};
-use crate::graph::{EdgeUpdate, GraphWork, edges};
+use crate::graph::{EdgeUpdate, GraphWork, Joins, edges};
 use crate::kept::KeptVectors;
 use crate::narrate::aliases::settle_aliases;
 use crate::narrate::asking::Asking;
@@ -55,8 +55,8 @@ pub struct Job {
     pub stop: CancellationToken,
     /// The first error that ends the run.
     pub fatal: Arc<Fatal>,
-    /// What this process's part of the join graph has cost.
-    pub graph_work: Arc<GraphWork>,
+    /// The join graph of what is published.
+    pub joins: Joins,
     /// What the stages have in the round that is under way, if one is.
     stages: RwLock<Option<Arc<Stages>>>,
 }
@@ -97,7 +97,7 @@ impl Job {
             runtime: Handle::current(),
             stop,
             fatal,
-            graph_work: Arc::default(),
+            joins: Joins::of(&terms.lake),
             stages: RwLock::new(None),
         }
     }
@@ -140,8 +140,6 @@ pub struct Inputs {
     /// Published groups that are described again from their rows, without a look at the lake: those whose
     /// narrations have come, at the epoch that it is then, and those that settings cannot reach.
     pub published_again: InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<Work>>>,
-    /// Tables of the join graph, as they are published.
-    pub tables: InputSession<Epoch, Arc<Table>, isize>,
     /// Epochs before its frontier are published.
     pub done: ProbeHandle<Epoch>,
 }
@@ -153,27 +151,19 @@ impl Inputs {
         self.published.advance_to(epoch);
         self.plans.advance_to(epoch);
         self.published_again.advance_to(epoch);
-        self.tables.advance_to(epoch);
         self.lake.flush();
         self.published.flush();
         self.plans.flush();
         self.published_again.flush();
-        self.tables.flush();
     }
 }
 
-/// Builds the dataflow on one worker. Published epochs go to `report`, edges that come and go to `joins`.
-pub fn build(
-    worker: &mut Worker,
-    job: &Arc<Job>,
-    report: mpsc::Sender<PublishedEpoch>,
-    joins: mpsc::Sender<EdgeUpdate>,
-) -> Inputs {
+/// Builds the dataflow on one worker. Published epochs go to `report`.
+pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<PublishedEpoch>) -> Inputs {
     let mut lake = InputSession::new();
     let mut published = InputSession::new();
     let mut plans = InputHandle::new();
     let mut published_again = InputHandle::new();
-    let mut joining_input = InputSession::new();
     let done = ProbeHandle::new();
     let worker_count = worker.peers();
     worker.dataflow::<Epoch, _, _>(|scope| {
@@ -181,7 +171,6 @@ pub fn build(
         let published = published.to_collection(scope);
         let plans = plans.to_stream(scope);
         let again = published_again.to_stream(scope);
-        let joining = joining_input.to_collection(scope);
 
         // What changed, and the work that makes of it; what is described again is work as well.
         let changes = changed_groups(lake, published);
@@ -262,9 +251,10 @@ pub fn build(
             let job = Arc::clone(job);
             move |results| {
                 // In the order of the epochs, which tasks do not keep.
+                let job = Arc::clone(&job);
                 let commit = job
                     .stages()
-                    .map(|stages| Arc::clone(&stages.committer).commit(results));
+                    .map(|stages| Arc::clone(&stages.committer).commit(results, job));
                 async move { commit?.await }
             }
         })
@@ -273,24 +263,41 @@ pub fn build(
             let _ = report.send(epoch.clone());
         })
         .probe_with(&done);
-
-        // Published tables are compared with each other, as far as they changed: the join graph.
-        edges(joining, &job.graph_work)
-            .inner
-            .exchange(|_| 0)
-            .inspect(move |(edge, _, diff)| {
-                let _ = joins.send((edge.clone(), *diff));
-            })
-            .probe_with(&done);
     });
     Inputs {
         lake,
         published,
         plans,
         published_again,
-        tables: joining_input,
         done,
     }
+}
+
+/// The inputs of the join graph on one worker, and how far it has come.
+pub struct GraphInputs {
+    /// Tables that come and go.
+    pub tables: InputSession<Epoch, Arc<Table>, isize>,
+    /// Edges of tables before its frontier are made.
+    pub done: ProbeHandle<Epoch>,
+}
+
+/// Builds the join graph on one worker: a dataflow of its own, since an epoch is under way until it is
+/// published, with the joins of its tables. Edges that come and go go to the first worker's `edges`.
+pub fn build_graph(worker: &mut Worker, found: mpsc::Sender<EdgeUpdate>) -> GraphInputs {
+    let mut tables = InputSession::new();
+    let done = ProbeHandle::new();
+    worker.dataflow::<Epoch, _, _>(|scope| {
+        let tables = tables.to_collection(scope);
+        edges(tables, &Arc::new(GraphWork::default()))
+            .inner
+            .exchange(|_| 0)
+            .inspect(move |(edge, _, diff)| {
+                // Nobody listens only when the run is being given up.
+                let _ = found.send((edge.clone(), *diff));
+            })
+            .probe_with(&done);
+    });
+    GraphInputs { tables, done }
 }
 
 /// [`async_flat_map`] with what all stages of a job share.

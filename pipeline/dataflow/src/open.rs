@@ -19,6 +19,7 @@ use crate::cluster::totals::Totals;
 use crate::describe::Describer;
 use crate::embed::BlockEmbedder;
 use crate::error::{Fatal, PipelineError};
+use crate::graph::MostTables;
 use crate::job::{Job, Stages};
 use crate::kept::KeptVectors;
 use crate::narrate::asking::Asking;
@@ -263,6 +264,7 @@ impl Opening {
                 terms.shards,
                 published,
                 narrations.clone(),
+                MostTables(options.join_tables),
             )?,
             narrations,
             asking,

@@ -94,9 +94,9 @@ pub struct RunOptions {
     pub sample_rows: usize,
     /// Bytes read of one file for its profile.
     pub scan_budget: u64,
-    /// The join graph is kept where the index's catalog has up to so many rows of tables, at about 12 KB of memory a
-    /// column; 0 keeps none. `None` goes on with the graph that the index has.
-    pub join_tables: Option<u64>,
+    /// Joins are looked for in lakes of up to so many tables with ten columns each, at about 5 KB of memory a column; 0
+    /// looks for none.
+    pub join_tables: u64,
     /// Seed of the row priorities.
     pub seed: u64,
 }
@@ -129,7 +129,7 @@ impl Default for RunOptions {
             redact: None,
             sample_rows: 5,
             scan_budget: 16 << 20,
-            join_tables: None,
+            join_tables: 10_000,
             seed: 0,
         }
     }

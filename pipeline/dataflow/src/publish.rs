@@ -12,9 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use limn_lake::{Filters, Ignored};
-use limn_segment::{
-    CatalogEntry, Deletes, IndexStore, JoinsEntry, PublishError, SegmentEntry, Snapshot,
-};
+use limn_segment::{CatalogEntry, Deletes, IndexStore, PublishError, SegmentEntry, Snapshot};
 use serde::{Deserialize, Serialize};
 use timely::container::CapacityContainerBuilder;
 use timely::dataflow::Stream;
@@ -26,6 +24,8 @@ use crate::assemble::Position;
 use crate::changes::Epoch;
 use crate::error::PipelineError;
 use crate::filtering::{put_into, remembered};
+use crate::graph::{Joins, MostTables};
+use crate::job::Job;
 use crate::known_failures::KnownFailures;
 use crate::narrate::awaiting::AwaitingTable;
 use crate::narrate::store::NarrationStore;
@@ -101,6 +101,9 @@ pub struct Committer {
     uniform: AtomicBool,
     /// The narrations of the tables' texts, where they have any.
     narrations: Option<Arc<NarrationStore>>,
+    /// What was known of the lake when the round began.
+    published: Arc<Published>,
+    most_joined: MostTables,
     /// Completes when the commit that was asked for last has succeeded.
     last: std::sync::Mutex<Option<oneshot::Receiver<()>>>,
     state: Mutex<CommitState>,
@@ -127,19 +130,6 @@ struct Additions {
     written: Vec<String>,
     /// Tables whose blocks were elsewhere until now.
     replaced: Vec<(String, Position)>,
-    joins: NewJoins,
-}
-
-/// What becomes of the lake's join graph.
-#[derive(Default)]
-enum NewJoins {
-    /// It stays as it is.
-    #[default]
-    Same,
-    /// These are its files.
-    Files(Vec<JoinsEntry>),
-    /// None is kept.
-    Gone,
 }
 
 impl Committer {
@@ -153,8 +143,9 @@ impl Committer {
         settings: IndexSettings,
         filters: Filters,
         shards: u32,
-        published: &Published,
+        published: &Arc<Published>,
         narrations: Option<Arc<NarrationStore>>,
+        most_joined: MostTables,
     ) -> Result<Arc<Self>, PipelineError> {
         let snapshot = published.snapshot();
         let before = snapshot
@@ -174,6 +165,8 @@ impl Committer {
             shards,
             uniform: AtomicBool::new(uniform),
             narrations,
+            published: Arc::clone(published),
+            most_joined,
             last: std::sync::Mutex::default(),
             state,
         }))
@@ -189,24 +182,6 @@ impl Committer {
             .map_or(0, |snapshot| snapshot.number)
     }
 
-    /// The newest snapshot, if there is one.
-    pub async fn snapshot(&self) -> Option<Snapshot> {
-        self.state.lock().await.snapshot.clone()
-    }
-
-    /// Publishes the join graph of the lake, or that none is kept of it.
-    ///
-    /// # Errors
-    /// As [`Committer::commit`].
-    pub async fn publish_joins(&self, joins: Option<Vec<JoinsEntry>>) -> Result<(), PipelineError> {
-        let mut state = self.state.lock().await;
-        let additions = Additions {
-            joins: joins.map_or(NewJoins::Gone, NewJoins::Files),
-            ..Additions::default()
-        };
-        self.publish(&mut state, &additions).await
-    }
-
     /// Publishes one epoch, if it changed anything, after those for which this was called before: two may
     /// be complete at once, and tasks begin in any order. After one that failed nothing is published: it may
     /// have deleted blocks whose successors are not there.
@@ -216,6 +191,7 @@ impl Committer {
     pub fn commit(
         self: Arc<Self>,
         results: Vec<ShardResult>,
+        job: Arc<Job>,
     ) -> impl Future<Output = Result<Vec<PublishedEpoch>, PipelineError>> + Send {
         let (succeeded, success) = oneshot::channel();
         let before = self
@@ -230,7 +206,7 @@ impl Committer {
                 // Its error ends the job.
                 return Ok(Vec::new());
             }
-            let published = self.commit_in_turn(results).await?;
+            let published = self.commit_in_turn(results, &job.joins).await?;
             // Nobody listens after the last one.
             let _ = succeeded.send(());
             Ok(published)
@@ -240,6 +216,7 @@ impl Committer {
     async fn commit_in_turn(
         &self,
         mut results: Vec<ShardResult>,
+        joins: &Joins,
     ) -> Result<Vec<PublishedEpoch>, PipelineError> {
         results.sort_by(|a, b| {
             a.segment
@@ -272,7 +249,7 @@ impl Committer {
                 narrations.flush().await?;
             }
             let mut state = self.state.lock().await;
-            self.publish(&mut state, &additions).await?;
+            self.publish(&mut state, &additions, joins).await?;
         }
         Ok(vec![published])
     }
@@ -282,6 +259,7 @@ impl Committer {
         &self,
         state: &mut CommitState,
         additions: &Additions,
+        joins: &Joins,
     ) -> Result<(), PipelineError> {
         for _ in 0..REBASES {
             if let Some(table) = state.others.wrote_one_of(&additions.written) {
@@ -293,27 +271,18 @@ impl Committer {
             // First what is replaced: the same tables described in the same words again are a
             // segment of the same name.
             self.delete(&mut next, state, &additions.replaced).await?;
-            match &additions.joins {
-                NewJoins::Same => {}
-                NewJoins::Files(files) => drop(next.joins.insert(self.lake.clone(), files.clone())),
-                NewJoins::Gone => drop(next.joins.remove(&self.lake)),
-            }
             next.catalog.extend_from_slice(&additions.catalog);
             next.segments.extend_from_slice(&additions.segments);
+            let (index, published) = (&self.index, &self.published);
+            joins
+                .put_into(&mut next, index, published, self.most_joined)
+                .await?;
             match self.index.publish(&next).await {
                 Ok(()) => {
                     state.snapshot = Some(next);
                     return Ok(());
                 }
-                Err(PublishError::Lost { .. }) => {
-                    let base = state.snapshot.as_ref().map(|it| it.catalog.clone());
-                    self.rebase(state).await?;
-                    let now = state.snapshot.as_ref().map(|it| it.catalog.clone());
-                    if matches!(additions.joins, NewJoins::Files(_)) && base != now {
-                        let reason = "another run published tables meanwhile".to_owned();
-                        return Err(PipelineError::Overtaken { reason });
-                    }
-                }
+                Err(PublishError::Lost { .. }) => self.rebase(state).await?,
                 Err(error) => return Err(error.into()),
             }
         }
@@ -345,11 +314,16 @@ impl Committer {
     }
 
     /// When the epochs of the lake are all published, the snapshot says with which settings its tables
-    /// were made, with which filters they were listed, and what is remembered to have `failed`. An index of an empty lake gets its first snapshot here.
+    /// were made, with which filters they were listed, and what is remembered to have `failed`. An index of an empty lake gets its first snapshot here, and one whose joins
+    /// were not looked for until now gets these.
     ///
     /// # Errors
     /// As [`Committer::commit`].
-    pub async fn finish(&self, failed: Option<KnownFailures>) -> Result<(), PipelineError> {
+    pub async fn finish(
+        &self,
+        failed: Option<KnownFailures>,
+        joins: &Joins,
+    ) -> Result<(), PipelineError> {
         let mut state = self.state.lock().await;
         state.failed = failed.or(state.failed.take());
         self.uniform.store(true, Ordering::Release);
@@ -363,10 +337,29 @@ impl Committer {
         let is_stored = filters.as_ref() == Some(&self.filters);
         let remembered = KnownFailures::remembered(state.snapshot.as_ref(), &self.lake);
         let is_stored = is_stored && state.failed.as_ref().is_none_or(|it| *it == remembered);
-        if settings.as_ref() != Some(&self.settings) || !is_stored {
-            self.publish(&mut state, &Additions::default()).await?;
+        let snapshot = state.snapshot.as_ref();
+        let has_joins = snapshot.is_some_and(|it| it.joins.contains_key(&self.lake));
+        let has_joins_as_wanted = has_joins == self.wants(joins).await;
+        if settings.as_ref() != Some(&self.settings) || !is_stored || !has_joins_as_wanted {
+            let nothing = Additions::default();
+            self.publish(&mut state, &nothing, joins).await?;
         }
         Ok(())
+    }
+
+    /// Whether the lake is to have a join graph.
+    async fn wants(&self, joins: &Joins) -> bool {
+        let most = self.most_joined;
+        most != MostTables(0) && most.allows(joins.size(&self.published).await)
+    }
+
+    /// What is to be said of a lake whose joins are not looked for.
+    pub async fn joins_note(&self, joins: &Joins) -> Option<String> {
+        let is_too_large = self.most_joined != MostTables(0) && !self.wants(joins).await;
+        match is_too_large {
+            true => Some(self.most_joined.note(joins.size(&self.published).await)),
+            false => None,
+        }
     }
 
     /// While tables of other settings remain, the snapshot names this run's only as those to come: a

@@ -22,11 +22,12 @@ use limn_segment::{
 
 use crate::changes::{GroupId, MemberId};
 use crate::error::PipelineError;
+use crate::graph::{GraphRow, GraphSize};
 use crate::listing::KnownPlaces;
 use crate::options::IndexSettings;
 use crate::plan::with_settings;
 use crate::report::Failure;
-use crate::sketches::kept;
+use crate::sketches::{JoinColumns, kept};
 
 pub use limn_segment::REGISTERED;
 
@@ -63,14 +64,15 @@ struct State {
 
 /// What a writer keeps of a row: all that it goes on from. What the catalog has of columns and
 /// sampled rows follows from the files' summaries; it is kept only where the row itself is to be
-/// written again, with narrations.
+/// written again, with narrations, and as far as joins are found by it.
 #[derive(Debug)]
-struct WriterRow(Arc<TableRecord>);
+struct WriterRow(Arc<TableRecord>, JoinColumns);
 
 impl HeldValue for WriterRow {
     const COLUMNS: Option<&'static [&'static str]> = None;
 
     fn of_row(mut row: TableRecord) -> Self {
+        let joining = JoinColumns::of(&row);
         if !row.awaits_narration {
             row.sample = Vec::new();
             row.sketches = Sketches::default();
@@ -81,7 +83,7 @@ impl HeldValue for WriterRow {
                 row.columns = Vec::new();
             }
         }
-        Self(Arc::new(row))
+        Self(Arc::new(row), joining)
     }
 }
 
@@ -252,6 +254,20 @@ impl Published {
         let state = self.state();
         let mut tables = state.groups.get(&group).into_iter().flatten();
         state.narrates && tables.any(|table| table.awaits_narration)
+    }
+
+    /// How large the lake's join graph is.
+    pub fn graph_size(&self) -> GraphSize {
+        let state = self.state();
+        let tables = state.held.live().map(|(_, row)| row.1.len());
+        GraphSize::of(tables)
+    }
+
+    /// The rows that the join graph is made of, so that the catalog need not be read again for it.
+    pub fn graph_rows(&self) -> Option<HeldRows<GraphRow>> {
+        let state = self.state();
+        let is_known = state.snapshot.is_some();
+        is_known.then(|| state.held.map(|_, row| GraphRow::of(&row.0, &row.1)))
     }
 
     /// The names of tables that await a narration, whoever can give it.
@@ -524,7 +540,7 @@ impl State {
     /// A context may be in the rows of several tables, those that its name meant one after the other.
     fn take_in_registered(&mut self) {
         self.registered.clear();
-        for WriterRow(record) in self.held.iter().map(AsRef::as_ref) {
+        for WriterRow(record, _) in self.held.iter().map(AsRef::as_ref) {
             let contexts = record.contexts.iter();
             for context in contexts.filter(|context| context.source == REGISTERED) {
                 let name = context.registered_for.as_ref().unwrap_or(&record.name);

@@ -2,7 +2,6 @@
 //! `limn watch` a session of many.
 
 mod account;
-mod joins;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -305,8 +304,11 @@ impl Round {
             .await?;
         if left == 0 {
             let failed = self.to_remember(&failures, &published, part.is_partial());
-            stages.committer.finish(Some(failed)).await?;
-            Box::pin(self.make_joins(dataflow, &mut notes)).await?;
+            let (committer, joins) = (&stages.committer, &dataflow.job().joins);
+            committer.finish(Some(failed), joins).await?;
+            if self.has_published().await {
+                notes.extend(committer.joins_note(joins).await);
+            }
         } else {
             notes.push("stopped: tables that were not come to are as they were in the index; the same command goes on".into());
         }

@@ -7,7 +7,9 @@ use limn_joins::{Column, ColumnFacts, Kind, Place, Reference, Table, TableId, na
 use limn_profile::{
     FileSummary, Frequent, SketchError, SummaryError, TableSummary, ValueSet, join_key,
 };
-use limn_segment::{FileRecord, HeldValue, ReferenceRecord, Sketches, TableKey, TableRecord};
+use limn_segment::{
+    ColumnRecord, FileRecord, HeldValue, ReferenceRecord, Sketches, TableKey, TableRecord,
+};
 
 /// Texts of more words than this, on average, are prose.
 const WORDS: usize = 5;
@@ -98,61 +100,143 @@ pub fn column_sketches(row: &TableRecord) -> Result<Vec<ColumnSketch>, SketchErr
     read.collect()
 }
 
-impl ColumnSketch {
+/// What joins are found by in a row, small: a writer keeps it of its whole lake.
+#[derive(Clone, Debug, Default)]
+pub struct JoinColumns {
+    columns: Box<[JoinColumn]>,
+    sketches: Sketches,
+}
+
+/// A column as far as joins go, but for its values.
+#[derive(Clone, Debug)]
+struct JoinColumn {
+    name: Box<str>,
+    range: Option<(i64, i64)>,
+    distinct: u64,
+    uniqueness: f64,
+    written: Written,
+    profile_exact: bool,
+}
+
+/// What types columns have, as far as joins go.
+#[derive(Clone, Copy, Debug)]
+enum Written {
+    Whole,
+    Number,
+    Time,
+    Text,
+    Other,
+}
+
+impl JoinColumns {
+    /// Those of a row; none where its table is gone.
+    pub fn of(row: &TableRecord) -> Self {
+        if row.removed {
+            return Self::default();
+        }
+        // Most tables have one file, whose sketches are kept in any case.
+        let same = row.files.iter().find(|it| it.sketches == row.sketches);
+        Self {
+            columns: row.columns.iter().map(JoinColumn::of).collect(),
+            sketches: same.map_or(&row.sketches, |it| &it.sketches).clone(),
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// Their names in order.
+    pub fn names(&self) -> Box<[Box<str>]> {
+        self.columns.iter().map(|it| it.name.clone()).collect()
+    }
+}
+
+impl JoinColumn {
+    fn of(column: &ColumnRecord) -> Self {
+        let number = |text: &String| text.parse::<f64>().ok().map(|it| it as i64);
+        let range = column.min.as_ref().zip(column.max.as_ref());
+        Self {
+            name: column.name.as_str().into(),
+            range: range.and_then(|(least, most)| Some((number(least)?, number(most)?))),
+            distinct: column.distinct,
+            uniqueness: column.uniqueness.unwrap_or_default(),
+            written: match column.data_type.as_str() {
+                "integer" => Written::Whole,
+                "float" => Written::Number,
+                "date" | "timestamp" => Written::Time,
+                "text" => Written::Text,
+                _ => Written::Other,
+            },
+            profile_exact: column.profile_exact,
+        }
+    }
+
     /// What kind of values these are, as far as joins go.
-    fn kind(&self) -> Kind {
-        let sample = || self.frequent.sample().map(|(value, _)| value);
+    fn kind(&self, values: &Frequent) -> Kind {
+        let sample = || values.sample().map(|(value, _)| value);
         let is_whole = |value: &str| {
             let key = join_key(value);
             let digits = key.strip_prefix('-').unwrap_or(&key);
             digits.bytes().all(|byte| byte.is_ascii_digit())
         };
-        match self.data_type.as_str() {
-            "integer" => Kind::Whole,
+        match self.written {
+            Written::Whole => Kind::Whole,
             // Whole numbers become floats where some are missing.
-            "float" if sample().all(is_whole) => Kind::Whole,
-            "float" => Kind::Fraction,
-            "date" | "timestamp" => Kind::Time,
-            "text" => {
+            Written::Number if sample().all(is_whole) => Kind::Whole,
+            Written::Number => Kind::Fraction,
+            Written::Time => Kind::Time,
+            Written::Text => {
                 let words: usize = sample().map(|it| it.split_whitespace().count()).sum();
                 match words > WORDS * sample().len() {
                     true => Kind::Prose,
                     false => Kind::Text,
                 }
             }
-            _ => Kind::Other,
+            Written::Other => Kind::Other,
         }
     }
 
     /// What joins are found by; `None` beyond the 65,535 first columns of a table.
-    fn to_column(&self) -> Option<Column> {
-        let number = |text: &str| text.parse::<f64>().ok().map(|it| it as i64);
-        let range = self.range.as_ref();
+    fn to_column(&self, place: usize, values: &Frequent) -> Option<Column> {
         Some(Column::new(ColumnFacts {
-            place: u16::try_from(self.place)
+            place: u16::try_from(place)
                 .ok()
                 .filter(|it| *it < u16::MAX)
                 .map(Place)?,
-            name: &self.column,
-            kind: self.kind(),
+            name: &self.name,
+            kind: self.kind(values),
             uniqueness: self.uniqueness,
-            range: range.and_then(|(least, most)| Some((number(least)?, number(most)?))),
-            values: self.values.clone(),
+            range: self.range,
+            values: ValueSet::of(values, self.distinct, self.profile_exact),
         }))
     }
 }
 
-/// A table as the join graph knows it.
+/// A table as the join graph knows it: of its row, from which columns and sketches may be gone, and
+/// what was kept of these.
 ///
 /// # Errors
 /// [`SketchError`].
-pub fn graph_table(row: &TableRecord) -> Result<Table, SketchError> {
-    let columns = column_sketches(row)?;
-    let columns = columns.iter().filter_map(ColumnSketch::to_column);
-    let names: Vec<&str> = row.columns.iter().map(|it| it.name.as_str()).collect();
+pub fn graph_table(row: &TableRecord, kept: &JoinColumns) -> Result<Table, SketchError> {
+    let columns = kept.columns.iter().zip(kept.sketches.list()).enumerate();
+    let sketched = columns.filter_map(|(place, (column, sketch))| Some((place, column, sketch?)));
+    let columns = sketched.map(|(place, column, sketch)| {
+        let values = Frequent::from_sketch(&sketch)?;
+        Ok(column.to_column(place, &values))
+    });
+    let columns: Vec<Option<Column>> = columns.collect::<Result<_, SketchError>>()?;
+    let names: Vec<&str> = kept.columns.iter().map(|it| &*it.name).collect();
     let id = TableId::of(&row.lake, &row.name);
     let rows = row.rows.unwrap_or_default();
-    let mut table = Table::new(id, &row.name, rows, &names, columns.collect());
+    let columns = columns.into_iter().flatten().collect();
+    let mut table = Table::new(id, &row.name, rows, &names, columns);
     let places = |names: &[String]| -> Option<Vec<Place>> {
         names.iter().map(|it| table.place(name_hash(it))).collect()
     };

@@ -2,19 +2,25 @@
 
 use crate::common;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use common::Lab;
+use common::{Lab, Watched};
 use limn_joins::{Cardinality, EdgeKind, Evidence};
 use limn_models::HashedWords;
-use limn_pipeline::{Scope, Session};
-use limn_segment::{JoinRecord, Policy};
+use limn_pipeline::{RunOptions, Scope, Session, index_lake};
+use limn_segment::{JoinRecord, Policy, Snapshot};
 
 /// The edges of the only lake, in an order of their own.
 async fn joins(lab: &Lab) -> Vec<JoinRecord> {
     let snapshot = lab.index.require_newest().await.unwrap();
+    joins_in(lab, &snapshot).await
+}
+
+async fn joins_in(lab: &Lab, snapshot: &Snapshot) -> Vec<JoinRecord> {
     let (lake, _) = snapshot.joins.first_key_value().unwrap();
-    let mut joins = lab.index.joins(&snapshot, lake).await.unwrap().unwrap();
+    let mut joins = lab.index.joins(snapshot, lake).await.unwrap().unwrap();
     joins.sort_by(|a, b| (&a.left, &a.right).cmp(&(&b.left, &b.right)));
     joins
 }
@@ -48,13 +54,6 @@ fn lines(header: &str, numbers: std::ops::Range<usize>, line: impl Fn(usize) -> 
     format!("{header}\n{lines}")
 }
 
-/// A lake whose joins are looked for.
-fn looking() -> Lab {
-    let mut lab = Lab::new();
-    lab.options.join_tables = Some(100);
-    lab
-}
-
 async fn fill(lab: &Lab) {
     let customers = lines("code,city", 0..400, |at| {
         format!("C{at:04},city {}", at % 30)
@@ -73,7 +72,7 @@ async fn fill(lab: &Lab) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_graph_follows_the_lake_and_is_merged_and_left_alone_with_it() {
-    let mut lab = looking();
+    let mut lab = Lab::new();
     lab.options.compact = false;
     fill(&lab).await;
     lab.run().await;
@@ -122,7 +121,7 @@ async fn the_graph_follows_the_lake_and_is_merged_and_left_alone_with_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_without_a_graph_gets_one() {
-    let mut lab = looking();
+    let mut lab = Lab::new();
     lab.options.compact = false;
     fill(&lab).await;
     lab.run().await;
@@ -138,7 +137,7 @@ async fn an_index_without_a_graph_gets_one() {
 /// In a session, which keeps the graph, tables go and columns get other names.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_forgets_tables_and_names_that_are_gone() {
-    let lab = looking();
+    let lab = Lab::new();
     fill(&lab).await;
     let mut session = Session::new(
         lab.lake.clone(),
@@ -161,7 +160,7 @@ async fn a_session_forgets_tables_and_names_that_are_gone() {
             None => lab.remove(path).await,
         }
         session.look(Scope::Lake, Arc::default()).await.unwrap();
-        let mut anew = looking();
+        let mut anew = Lab::new();
         anew.lake = lab.lake.clone();
         anew.run().await;
         assert_eq!(short(&joins(&lab).await), short(&joins(&anew).await));
@@ -171,20 +170,34 @@ async fn a_session_forgets_tables_and_names_that_are_gone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_lake_of_too_many_tables_no_graph_is_kept() {
-    let mut lab = looking();
+    let mut lab = Lab::new();
     fill(&lab).await;
     lab.run().await;
     assert!(!joins(&lab).await.is_empty());
-    lab.options.join_tables = Some(2);
-    lab.put("crm/notes.csv", "a,b\n1,2\n").await;
-    let report = lab.run().await;
     let is_said = |note: &String| note.contains("--join-tables");
-    assert!(report.notes.iter().any(is_said), "{:?}", report.notes);
-    let snapshot = lab.index.require_newest().await.unwrap();
-    assert!(snapshot.joins.is_empty());
-    lab.options.join_tables = Some(100);
-    lab.run().await;
-    assert!(!joins(&lab).await.is_empty());
+    let without = async |lab: &Lab| {
+        let snapshot = lab.index.require_newest().await.unwrap();
+        snapshot.joins.is_empty()
+    };
+    // As it is, and as it grows under the run's eyes.
+    for most in [2, 3] {
+        lab.options.join_tables = most;
+        lab.put("crm/notes.csv", &format!("a,b\n1,{most}\n")).await;
+        let report = lab.run().await;
+        assert!(report.notes.iter().any(is_said), "{:?}", report.notes);
+        assert!(without(&lab).await);
+        lab.run_is_idle().await;
+        lab.remove("crm/notes.csv").await;
+        lab.options.join_tables = 4;
+        let report = lab.run().await;
+        assert!(!report.notes.iter().any(is_said), "{:?}", report.notes);
+        assert_eq!(joins(&lab).await.len(), 3);
+        lab.run_is_idle().await;
+    }
+    // Nobody asks for them: what is there goes, and nothing else is published.
+    lab.options.join_tables = 0;
+    let report = lab.run().await;
+    assert!(without(&lab).await && !report.notes.iter().any(is_said));
     lab.run_is_idle().await;
 }
 
@@ -192,7 +205,7 @@ async fn of_a_lake_of_too_many_tables_no_graph_is_kept() {
 async fn workers_and_processes_do_not_change_the_graph() {
     let mut graphs = Vec::new();
     for (processes, workers) in [(1, 1), (1, 4), (2, 2)] {
-        let mut lab = looking();
+        let mut lab = Lab::new();
         (lab.processes, lab.options.workers) = (processes, workers);
         fill(&lab).await;
         lab.run().await;
@@ -200,4 +213,120 @@ async fn workers_and_processes_do_not_change_the_graph() {
     }
     assert_eq!(graphs[0].len(), 3);
     assert!(graphs.iter().all(|it| *it == graphs[0]));
+}
+
+/// The joins that the tables of a snapshot have, of `all` that those of the lake have.
+async fn own_joins(lab: &Lab, snapshot: &Snapshot, all: &[JoinRecord]) -> Vec<JoinRecord> {
+    let tables = lab.index.tables(snapshot, None).await.unwrap();
+    let names: BTreeSet<String> = tables.into_iter().map(|it| it.name).collect();
+    let own = all.iter().cloned();
+    own.filter(|it| names.contains(&it.left) && names.contains(&it.right))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_snapshot_has_the_joins_of_its_tables_also_that_a_killed_run_leaves() {
+    let whole = Lab::new();
+    fill(&whole).await;
+    whole.run().await;
+    let all = joins(&whole).await;
+    assert_eq!(all.len(), 3);
+
+    for lives in 1..4 {
+        let mut lab = Lab::new();
+        (lab.options.epoch_objects, lab.options.epochs_in_flight) = (1, 1);
+        (lab.options.workers, lab.options.compact) = (1, false);
+        fill(&lab).await;
+        let epochs = AtomicUsize::new(0);
+        let dying = Watched(move |_: &[&str]| {
+            assert!(epochs.fetch_add(1, Ordering::SeqCst) < lives, "killed");
+        });
+        let ended = lab.try_run(Arc::new(dying)).await;
+        assert_eq!(ended.is_err(), lives < 3, "{ended:?}");
+        let newest = lab.index.require_newest().await.unwrap().number;
+        assert!(newest >= lives as u64);
+        for number in 1..=newest {
+            let snapshot = lab.index.snapshot(number).await.unwrap();
+            let own = own_joins(&lab, &snapshot, &all).await;
+            assert_eq!(joins_in(&lab, &snapshot).await, own, "{lives}: {number}");
+        }
+        lab.run().await;
+        assert_eq!(joins(&lab).await, all);
+        lab.run_is_idle().await;
+    }
+}
+
+/// Each of two runs knows nothing of the other's table until it comes to publish.
+#[tokio::test(flavor = "multi_thread")]
+async fn writers_that_overtake_each_other_keep_all_joins() {
+    let mut lab = Lab::new();
+    lab.options.compact = false;
+    fill(&lab).await;
+    lab.run().await;
+    let customers = lines("code,city", 0..500, |at| {
+        format!("D{at:04},town {}", at % 30)
+    });
+    let orders = lines("number,client", 0..900, |at| {
+        format!("p{at},D{:04}", at % 300)
+    });
+    lab.put("crm/customers.csv", &customers).await;
+    lab.put("sales/orders.csv", &orders).await;
+    let of = |path: &str| Scope::Objects([path.to_owned()].into());
+    let (other, runtime) = (lab.options.clone(), tokio::runtime::Handle::current());
+    let (lake, index) = (lab.lake.clone(), lab.index.clone());
+    let has_run = AtomicBool::new(false);
+    let overtaking = Watched(move |_: &[&str]| {
+        if !has_run.swap(true, Ordering::SeqCst) {
+            let options = RunOptions {
+                scope: of("sales/orders.csv"),
+                ..other.clone()
+            };
+            let (lake, index) = (lake.clone(), index.clone());
+            let run = index_lake(lake, index, Arc::new(HashedWords), options, Arc::default());
+            runtime.block_on(run).unwrap();
+        }
+    });
+    lab.options.scope = of("crm/customers.csv");
+    let before = lab.index.require_newest().await.unwrap().number;
+    lab.try_run(Arc::new(overtaking)).await.unwrap();
+    let newest = lab.index.require_newest().await.unwrap();
+    assert_eq!(newest.number, before + 2, "no snapshot of joins alone");
+    let expected = ["sales/orders client n:1 crm/customers code"];
+    assert_eq!(short(&joins(&lab).await), expected);
+    let overtaken = lab.index.snapshot(before + 1).await.unwrap();
+    let expected = ["backup/orders buyer n:1 crm/customers code"];
+    assert_eq!(short(&joins_in(&lab, &overtaken).await), expected);
+}
+
+/// What is known of the catalog serves: of a change the joins read what it has written, and no more.
+#[tokio::test(flavor = "multi_thread")]
+async fn joins_of_a_change_read_no_catalog_again_and_of_none_nothing() {
+    let mut costs = Vec::new();
+    for most in [0, 10_000] {
+        let mut lab = Lab::new();
+        (lab.options.join_tables, lab.options.shards) = (most, Some(1));
+        lab.options.compact = false;
+        fill(&lab).await;
+        lab.run().await;
+        let counted = async |lab: &Lab| {
+            let before = lab.index.store.counts();
+            let report = lab.run().await;
+            (report, lab.index.store.counts().since(&before))
+        };
+        let (_, idle) = counted(&lab).await;
+        lab.put("crm/zones.csv", "zone,head\nnorth,Ada\n").await;
+        let (report, changed) = counted(&lab).await;
+        assert_eq!((report.tables.added, report.objects.read), (1, 1));
+        let newest = lab.index.require_newest().await.unwrap();
+        let last = newest.catalog.last().unwrap().bytes;
+        costs.push((idle, changed, last));
+    }
+    let [(idle_without, without, _), (idle, with, last)] = &costs[..] else {
+        panic!("two runs");
+    };
+    assert_eq!((idle.get, idle.list), (idle_without.get, idle_without.list));
+    assert_eq!(with.get, without.get + 1);
+    // The rest is the snapshot's own file, which names the joins.
+    assert!(with.bytes_read < without.bytes_read + last + 1_000);
+    assert_eq!(with.put, without.put, "no edge has changed");
 }

@@ -126,10 +126,10 @@ pub struct RunArgs {
     /// remembers, at first nobody's].
     #[arg(help_heading = MORE, long, value_enum, env = "LIMN_REDACT")]
     pub redact: Option<RedactArg>,
-    /// Find what joins, for limn joins, in lakes of up to N tables; 0 forgets it [default: as the index has it, at first 0].
-    /// It takes about 12 KB of memory a column, and a snapshot more for each run that changes a join.
-    #[arg(help_heading = MORE, long, value_name = "N", env = "LIMN_JOIN_TABLES")]
-    pub join_tables: Option<u64>,
+    /// Find what joins, for limn joins, in lakes of up to N tables with ten columns each; 0 forgets it.
+    /// It takes about 5 KB of memory a column.
+    #[arg(help_heading = MORE, long, value_name = "N", env = "LIMN_JOIN_TABLES", default_value_t = 10_000)]
+    pub join_tables: u64,
     /// Rows drawn from each table.
     #[arg(help_heading = MORE, long, value_name = "N", default_value_t = 5)]
     pub sample_rows: usize,

@@ -1,10 +1,11 @@
 //! The graph as a process keeps it: the tables that the dataflow was fed, the edges that came of
 //! them, and where these are stored.
 //!
-//! It lives as long as its dataflow. Begun anew it reads what it needs of the whole catalog, once;
-//! from then on what is new of it. The edges that are stored are never read: equal ones have equal
-//! files.
+//! It lives as long as its dataflow, and begins with the rows that a writer knows of its lake; from
+//! then on what is new of the catalog is read. The edges that are stored are never read: equal ones
+//! have equal files.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -15,22 +16,21 @@ use limn_segment::{
 };
 
 use crate::graph::{EdgeUpdate, TableUpdate};
-use crate::sketches::{SketchedColumns, graph_table};
+use crate::sketches::{JoinColumns, SketchedColumns, graph_table};
 
 /// What is kept of a table's row.
 #[derive(Debug)]
-struct HeldTable {
+pub struct GraphRow {
     /// None of a row that says that its table is gone.
     table: Option<Arc<Table>>,
     /// The names of its columns.
-    columns: Box<[String]>,
+    columns: Box<[Box<str>]>,
 }
 
-impl HeldValue for HeldTable {
-    const COLUMNS: Option<&'static [&'static str]> = SketchedColumns::COLUMNS;
-
-    fn of_row(row: TableRecord) -> Self {
-        let table = (!row.removed).then(|| graph_table(&row));
+impl GraphRow {
+    /// That of a row, of whose columns this was kept.
+    pub fn of(row: &TableRecord, columns: &JoinColumns) -> Self {
+        let table = (!row.removed).then(|| graph_table(row, columns));
         let table = table.and_then(|table| {
             let report =
                 |error| tracing::warn!(table = row.name, %error, "it takes no part in joins");
@@ -38,61 +38,83 @@ impl HeldValue for HeldTable {
         });
         Self {
             table: table.map(Arc::new),
-            columns: row.columns.into_iter().map(|column| column.name).collect(),
+            columns: columns.names(),
         }
     }
 }
 
+impl HeldValue for GraphRow {
+    const COLUMNS: Option<&'static [&'static str]> = SketchedColumns::COLUMNS;
+
+    fn of_row(row: TableRecord) -> Self {
+        Self::of(&row, &JoinColumns::of(&row))
+    }
+}
+
+/// How large a lake is, as far as joins go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GraphSize {
+    /// Its tables.
+    pub tables: u64,
+    /// Their columns.
+    pub columns: u64,
+}
+
+impl GraphSize {
+    /// The size of tables of so many columns each.
+    pub fn of(tables: impl Iterator<Item = usize>) -> Self {
+        tables.fold(Self::default(), |sum, columns| Self {
+            tables: sum.tables + 1,
+            columns: sum.columns + columns as u64,
+        })
+    }
+}
+
+/// A table that the dataflow was fed.
+#[derive(Debug)]
+struct Fed {
+    key: TableKey,
+    table: Arc<Table>,
+}
+
+/// A table whose row is another now, and what was kept of the one before.
+pub type ChangedRow = (TableKey, Option<Arc<GraphRow>>);
+
 /// The join graph of one lake.
 pub struct Graph {
     lake: String,
-    held: HeldRows<HeldTable>,
-    /// The tables that the dataflow was fed.
-    fed: HashMap<TableId, TableKey>,
+    held: HeldRows<GraphRow>,
+    /// The tables that the dataflow was fed; none before it was fed any.
+    fed: Option<HashMap<TableId, Fed>>,
     edges: BTreeSet<Edge>,
     /// Tables that went, or have columns of other names, since edges were taken in last.
     changed: HashMap<TableId, TableKey>,
     /// Where edges differ from what is stored; all of them until they were stored once.
     unstored: Option<BTreeSet<Shard>>,
     files: BTreeMap<Shard, JoinsEntry>,
-    is_given_up: bool,
 }
 
 impl Graph {
-    /// The graph of the lake at `lake`, of which nothing is known yet.
-    pub fn of(lake: &str) -> Self {
+    /// The graph of the lake at `lake`, of whose rows these are known.
+    pub fn of(lake: &str, known: Option<HeldRows<GraphRow>>) -> Self {
         Self {
             lake: lake.to_owned(),
-            held: HeldRows::keeping(Some(lake)),
-            fed: HashMap::new(),
+            held: known.unwrap_or_else(|| HeldRows::keeping(Some(lake))),
+            fed: None,
             edges: BTreeSet::new(),
             changed: HashMap::new(),
             unstored: None,
             files: BTreeMap::new(),
-            is_given_up: false,
         }
     }
 
-    /// From here on it is kept of this process's rounds no more: what came since is not in the dataflow.
-    pub fn give_up(&mut self) {
-        *self = Self {
-            is_given_up: true,
-            ..Self::of(&self.lake)
-        };
+    /// How large it is.
+    pub fn size(&self) -> GraphSize {
+        GraphSize::of(self.held.live().map(|(_, row)| row.columns.len()))
     }
 
-    /// Whether it was given up.
-    pub fn is_given_up(&self) -> bool {
-        self.is_given_up
-    }
-
-    /// How many columns the tables have that take part.
-    pub fn columns(&self) -> usize {
-        let tables = self.fed.values().filter_map(|key| self.held.get(key));
-        tables.map(|row| row.columns.len()).sum()
-    }
-
-    /// Goes on to `snapshot`: the tables that come and go since the last one.
+    /// Goes on to the catalog of `snapshot`. Gives the tables whose rows are others now, with those of
+    /// before, for [`updates`](Self::updates).
     ///
     /// # Errors
     /// Those of [`HeldRows::advance`]; nothing has changed then.
@@ -100,39 +122,54 @@ impl Graph {
         &mut self,
         index: &IndexStore,
         snapshot: &Snapshot,
-    ) -> Result<Vec<TableUpdate>, SegmentError> {
-        let changed = self.held.advance(index, snapshot).await?;
+    ) -> Result<Vec<ChangedRow>, SegmentError> {
+        self.held.advance(index, snapshot).await
+    }
+
+    /// The tables that come and go with these rows; at first all of them come.
+    pub fn updates(&mut self, changed: Vec<ChangedRow>) -> Vec<TableUpdate> {
+        let mut fed = match self.fed.take() {
+            Some(fed) => fed,
+            None => return self.all(),
+        };
         let mut updates = Vec::new();
         let mut new = Vec::new();
         for (key, before) in changed {
+            let id = TableId::of(&key.lake, &key.name);
             let now = self.held.get(&key);
-            let columns = |row: Option<&HeldTable>| row.map(|row| row.columns.clone());
-            let are_renamed = columns(before.as_deref()) != columns(now.map(Arc::as_ref));
-            let before = before.and_then(|row| row.table.clone());
+            let names = |row: Option<&GraphRow>| row.map(|row| row.columns.clone());
+            let are_renamed = names(before.as_deref()) != names(now.map(Arc::as_ref));
             let now = now.and_then(|row| row.table.clone());
-            if let Some(before) = before.as_ref().filter(|_| are_renamed || now.is_none()) {
-                self.changed.insert(before.id, key.clone());
+            let was = fed.get(&id).filter(|it| it.key == key);
+            if was.is_some() && (are_renamed || now.is_none()) {
+                self.changed.insert(id, key.clone());
             }
-            if before == now {
+            if was.map(|it| &it.table) == now.as_ref() {
                 continue;
             }
-            let was_fed = before.filter(|table| self.fed.get(&table.id) == Some(&key));
-            if let Some(before) = was_fed {
-                self.fed.remove(&before.id);
-                updates.push((before, -1));
+            if was.is_some() {
+                updates.extend(fed.remove(&id).map(|it| (it.table, -1)));
             }
-            new.extend(now.map(|now| (key, now)));
+            new.extend(now.map(|table| Fed { key, table }));
         }
-        for (key, now) in new {
-            if let Some(other) = self.fed.get(&now.id) {
-                // One of 2⁴⁸, in one folder with equal beginnings of their names.
-                tracing::warn!(table = key.name, %other, "it takes no part in joins: its number is another's");
-                continue;
-            }
-            self.fed.insert(now.id, key);
-            updates.push((now, 1));
-        }
-        Ok(updates)
+        updates.extend(feed(&mut fed, new.into_iter()));
+        self.fed = Some(fed);
+        updates
+    }
+
+    fn all(&mut self) -> Vec<TableUpdate> {
+        let mut fed = HashMap::new();
+        let live = self.held.live().filter_map(|(key, row)| {
+            let (key, table) = (key.clone(), row.table.clone()?);
+            Some(Fed { key, table })
+        });
+        let updates = feed(&mut fed, live);
+        self.fed = Some(fed);
+        updates
+    }
+
+    fn key(&self, table: TableId) -> Option<&TableKey> {
+        Some(&self.fed.as_ref()?.get(&table)?.key)
     }
 
     /// Takes in the edges that came and went.
@@ -149,7 +186,9 @@ impl Graph {
             let renamed = self.edges.iter().filter(is_of).map(|edge| edge.left);
             let came_or_went = sums.iter().filter(|it| *it.1 != 0).map(|it| it.0.left);
             let lefts = renamed.chain(came_or_went);
-            let lefts = lefts.filter_map(|left| self.fed.get(&left).or(changed.get(&left)));
+            let fed = self.fed.as_ref();
+            let key = |left: TableId| Some(&fed?.get(&left)?.key);
+            let lefts = lefts.filter_map(|left| key(left).or(changed.get(&left)));
             unstored.extend(lefts.map(|left| left.shard(shards)));
         }
         for (edge, diff) in sums.into_iter().filter(|it| it.1 != 0) {
@@ -178,8 +217,7 @@ impl Graph {
         }
         let mut of_shards: BTreeMap<Shard, Vec<JoinRecord>> = BTreeMap::new();
         for edge in &self.edges {
-            let (Some(left), Some(right)) = (self.fed.get(&edge.left), self.fed.get(&edge.right))
-            else {
+            let (Some(left), Some(right)) = (self.key(edge.left), self.key(edge.right)) else {
                 continue;
             };
             let shard = left.shard(shards);
@@ -211,7 +249,7 @@ impl Graph {
             let columns = &self.held.get(table)?.columns;
             let names = places
                 .iter()
-                .map(|it| columns.get(usize::from(it.0)).cloned());
+                .map(|it| columns.get(usize::from(it.0)).map(|it| it.to_string()));
             names.collect()
         };
         Some(JoinRecord {
@@ -228,4 +266,20 @@ impl Graph {
             evidence: edge.evidence,
         })
     }
+}
+
+/// Notes these tables as fed. Of two that have one number the first is.
+fn feed(fed: &mut HashMap<TableId, Fed>, new: impl Iterator<Item = Fed>) -> Vec<TableUpdate> {
+    let mut updates = Vec::new();
+    for it in new {
+        match fed.entry(it.table.id) {
+            // One of 2⁴⁸, in one folder with equal beginnings of their names.
+            Entry::Occupied(other) => {
+                let (table, other) = (&it.key.name, &other.get().key);
+                tracing::warn!(table, %other, "it takes no part in joins: its number is another's");
+            }
+            Entry::Vacant(free) => updates.push((Arc::clone(&free.insert(it).table), 1)),
+        }
+    }
+    updates
 }

@@ -6,6 +6,7 @@
 //! where more share a band than are all compared ([`limn_joins::candidates`]). What is kept of a
 //! table is its [`Table`], once a process, and 48 bytes a band and a pair.
 
+mod joins;
 mod keeping;
 #[cfg(test)]
 mod tests;
@@ -18,7 +19,8 @@ use limn_joins::{Edge, Member, Pair, Place, Table, TableId, bands, candidates, c
 
 use crate::changes::Epoch;
 
-pub use keeping::Graph;
+pub use joins::{Joins, MostTables, ToCompare};
+pub use keeping::{Graph, GraphRow, GraphSize};
 
 /// A table that comes (1) or goes (-1).
 pub type TableUpdate = (Arc<Table>, isize);

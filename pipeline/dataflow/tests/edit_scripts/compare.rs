@@ -36,6 +36,7 @@ pub async fn contents(index: &IndexStore) -> Contents {
         contents.joins.extend(edges.map(|edge| format!("{edge:?}")));
     }
     contents.joins.sort();
+    assert_eq!(snapshot.joins.len(), 1, "one lake has joins, if only none");
     let mut readers: HashMap<String, Arc<SegmentReader>> = HashMap::new();
     let mut live = 0;
     for row in index.tables(&snapshot, None).await.unwrap() {

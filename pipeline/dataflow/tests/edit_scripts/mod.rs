@@ -212,6 +212,7 @@ struct Seen {
     with_last_good: usize,
     with_gone_last_good: usize,
     with_notes: usize,
+    with_joins: usize,
 }
 
 impl Twin {
@@ -223,7 +224,6 @@ impl Twin {
             Some(fake) => narrated_by(&mut kept, fake),
             None => kept.options.narrate = Narrate::Names,
         }
-        kept.options.join_tables = Some(1_000);
         let session = Session::new(
             kept.lake.clone(),
             kept.index.clone(),
@@ -288,6 +288,7 @@ impl Twin {
         seen.with_last_good += usize::from(!stand_ins.is_empty());
         seen.with_gone_last_good += usize::from(self.lake.has_ghosts());
         seen.with_notes += usize::from(!report.notes.is_empty());
+        seen.with_joins += usize::from(!anew.joins.is_empty());
         self.anew = anew;
         Ok(())
     }
