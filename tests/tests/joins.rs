@@ -63,6 +63,14 @@ fn partners_and_ways_are_listed() {
         .filter_map(|it| it["partner"].as_str())
         .collect();
     assert_eq!(by, ["crm/customers", "crm/zones"]);
+    let back = joins(&["crm/zones", "--with", "sales/orders"]);
+    let multiplied = "several of 'sales/orders' may go with one of 'crm/customers'";
+    assert!(back.stderr.contains(multiplied), "{back:?}");
+    let itself = joins(&["crm/zones", "--with", "crm/zones"]);
+    assert!(
+        itself.stderr.contains("not joined with itself"),
+        "{itself:?}"
+    );
     // What is not to be seen leads nowhere.
     let hidden = joins(&[
         "sales/orders",
@@ -76,6 +84,16 @@ fn partners_and_ways_are_listed() {
     assert!(hidden.ok()["path"].is_null());
     let hidden = joins(&["sales/orders", "--prefix", "backup", "--json"]).ok();
     assert_eq!(hidden["partners"].as_array().unwrap().len(), 1);
+
+    // A run is one snapshot, which knows its joins: what changed is between the newest two.
+    write("sales/orders.csv", &orders.replace(",C", ",X"));
+    assert_eq!(index_hashed(&lake, &index, &[]).ok()["snapshot"], 2);
+    let changed = limn(&["diff", "--index", text(&index), "--json"]);
+    assert!(changed.stdout.contains("sales/orders"), "{changed:?}");
+    let now = joins(&["sales/orders", "--json"]).ok();
+    let partners = now["partners"].as_array().unwrap().iter();
+    let partners: Vec<_> = partners.map(|it| &it["partner"]).collect();
+    assert_eq!(partners, ["backup/orders"]);
 
     let unknown = joins(&["sales/order"]);
     assert_eq!(unknown.code, 2);
@@ -93,7 +111,7 @@ fn a_node_gives_the_joins_that_a_key_may_see() {
     write("crm/customers.csv", &lines("code,zone", 200, customer));
     let zone = |at: usize| format!("Z{at},person {at}");
     write("crm/zones.csv", &lines("zone,manager", 40, zone));
-    index_hashed(&lake, &index, &["--join-tables", "1000"]).ok();
+    index_hashed(&lake, &index, &[]).ok();
     let keys = scratch.path().join("keys.json");
     let key = |more: &[&str]| {
         let added = limn(&[&["keys", "add", "--keys", text(&keys), "--json"], more].concat());

@@ -170,7 +170,7 @@ fn a_table_that_no_word_finds_connects_two_that_words_find() {
         let row = |row: usize| format!("students {at} {row},clubs {at} {row}");
         write(&format!("remarks/{at}.csv"), &header, 3, &row);
     }
-    index_hashed(&lake, &index, &["--join-tables", "1000"]).ok();
+    index_hashed(&lake, &index, &[]).ok();
     let found = search(
         &index,
         &["names of students and titles of clubs", "-k", "3"],
@@ -191,7 +191,7 @@ fn a_table_that_no_word_finds_connects_two_that_words_find() {
             &row,
         );
     }
-    index_hashed(&lake, &index, &["--join-tables", "1000"]).ok();
+    index_hashed(&lake, &index, &[]).ok();
     let fairs = search(&index, &["visitors of fair stalls", "-k", "1"]);
     let notes = fairs["notes"].to_string();
     assert!(notes.contains("stands for 3 tables"), "{fairs}");

@@ -166,33 +166,118 @@ fn table_bands(table: &Table, found: &mut Vec<(Band, Member)>) {
     }
 }
 
-/// The pairs that are compared of those who share a band, given in ascending order: a function of
-/// this set alone. Some may come twice. Up to [`FEW`] are all compared; of more each that seeks
-/// with the 16 next of other tables on either side that are sought, in the order of folders and
-/// names, so that there are at most 32 pairs a member.
-pub fn candidates(members: &[Member], mut pair: impl FnMut(Pair)) {
-    if members.len() > FEW && members.iter().any(|it| it.part == Part::BothOfFew) {
-        return;
+/// How those who share a band are paired.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// All with all.
+    All,
+    /// Each with its neighbours.
+    Neighbours,
+    /// Not at all.
+    Nobody,
+}
+
+impl Rule {
+    fn of(members: &[Member]) -> Rule {
+        let is_of_few = |it: &Member| it.part == Part::BothOfFew;
+        match members.len() > FEW {
+            false => Rule::All,
+            true if members.iter().any(is_of_few) => Rule::Nobody,
+            true => Rule::Neighbours,
+        }
     }
-    let is_sought = |it: &&Member| it.part != Part::Seeks;
-    let sought: Vec<ColumnId> = members
-        .iter()
-        .filter(is_sought)
-        .map(|it| it.column)
-        .collect();
-    let neighbours = match members.len() > FEW {
-        true => NEIGHBOURS,
-        false => FEW,
+}
+
+/// The columns of members that are sought.
+fn sought(members: &[Member]) -> Vec<ColumnId> {
+    let sought = members.iter().filter(|it| it.part != Part::Seeks);
+    sought.map(|it| it.column).collect()
+}
+
+/// Whoever of `tables` (from one to another, in ascending order) seeks among the members.
+fn seek(members: &[Member], tables: &[(TableId, TableId)], mut pair: impl FnMut(Pair)) {
+    let neighbours = match Rule::of(members) {
+        Rule::All => FEW,
+        Rule::Neighbours => NEIGHBOURS,
+        Rule::Nobody => return,
     };
-    for member in members.iter().filter(|it| it.part != Part::IsSought) {
-        let table = member.column.table();
-        // Columns of one table stand together.
-        let start = sought.partition_point(|it| it.table() < table);
-        let end = sought.partition_point(|it| it.table() <= table);
-        let before = sought[..start].iter().rev().take(neighbours);
-        let after = sought[end..].iter().take(neighbours);
-        before
-            .chain(after)
-            .for_each(|it| pair(Pair::new(member.column, *it)));
+    let sought = sought(members);
+    for (from, to) in tables {
+        let start = members.partition_point(|it| it.column.table() < *from);
+        let end = members.partition_point(|it| it.column.table() <= *to);
+        let seeking = members[start..end].iter();
+        for member in seeking.filter(|it| it.part != Part::IsSought) {
+            let table = member.column.table();
+            // Columns of one table stand together.
+            let start = sought.partition_point(|it| it.table() < table);
+            let end = sought.partition_point(|it| it.table() <= table);
+            let before = sought[..start].iter().rev().take(neighbours);
+            let after = sought[end..].iter().take(neighbours);
+            before
+                .chain(after)
+                .for_each(|it| pair(Pair::new(member.column, *it)));
+        }
     }
+}
+
+/// The pairs that are compared of those who share a band, given in ascending order: a function of
+/// this set alone. Two who seek each other come twice. Up to [`FEW`] are all compared; of more each
+/// that seeks with the 16 next of other tables on either side that are sought, in the order of
+/// folders and names, so that there are at most 32 pairs a member.
+pub fn candidates(members: &[Member], pair: impl FnMut(Pair)) {
+    seek(members, &[TableId::ENDS], pair);
+}
+
+/// How often each pair comes more, or less, where those who share a band were `before` and are
+/// `after`, both in ascending order, and these columns `changed`. Of many only those near the
+/// change are looked at.
+pub fn changed_candidates(
+    before: &[Member],
+    after: &[Member],
+    changed: &[ColumnId],
+    mut pair: impl FnMut(Pair, isize),
+) {
+    if before.is_empty() {
+        return candidates(after, |it| pair(it, 1));
+    }
+    let tables = match (Rule::of(before), Rule::of(after)) {
+        (Rule::Neighbours, Rule::Neighbours) => near([before, after], changed),
+        _ => vec![TableId::ENDS],
+    };
+    let mut found: Vec<(Pair, isize)> = Vec::new();
+    seek(before, &tables, |it| found.push((it, -1)));
+    seek(after, &tables, |it| found.push((it, 1)));
+    found.sort_unstable();
+    for of_pair in found.chunk_by(|a, b| a.0 == b.0) {
+        let times = of_pair.iter().map(|it| it.1).sum();
+        if let Some((first, _)) = of_pair.first().filter(|_| times != 0) {
+            pair(*first, times);
+        }
+    }
+}
+
+/// The tables among whose neighbours a column may be, from one to another: more soughts than are
+/// neighbours stand between it and all others.
+fn near(members: [&[Member]; 2], changed: &[ColumnId]) -> Vec<(TableId, TableId)> {
+    let (least, most) = TableId::ENDS;
+    let mut tables: Vec<(TableId, TableId)> = Vec::new();
+    for members in members {
+        let sought = sought(members);
+        tables.extend(changed.iter().map(|column| {
+            let at = sought.partition_point(|it| it < column);
+            let first = at.checked_sub(NEIGHBOURS + 1).and_then(|at| sought.get(at));
+            let last = sought.get(at + NEIGHBOURS + 1);
+            (
+                first.map_or(least, |it| it.table()),
+                last.map_or(most, |it| it.table()),
+            )
+        }));
+    }
+    tables.sort_unstable();
+    tables.dedup_by(|next, known| {
+        let meet = next.0 <= known.1;
+        known.1 = if meet { known.1.max(next.1) } else { known.1 };
+        meet
+    });
+    tables
 }

@@ -1,5 +1,5 @@
 //! Tables and columns by numbers of 16 bytes that sort by place: neighbours in a folder are
-//! neighbours here.
+//! neighbours here. They are kept as bytes, which need no alignment: there are very many.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -12,7 +12,7 @@ const LETTERS: usize = 5;
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
-pub struct TableId(u128);
+pub struct TableId([u8; 16]);
 
 /// A column's place in its table, from 0.
 #[derive(
@@ -24,9 +24,12 @@ pub struct Place(pub u16);
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
-pub struct ColumnId(u128);
+pub struct ColumnId([u8; 16]);
 
 impl TableId {
+    /// Below and above all others.
+    pub(crate) const ENDS: (TableId, TableId) = (TableId([0; 16]), TableId([u8::MAX; 16]));
+
     /// The number of the table `name` of the lake at `lake`.
     #[must_use]
     pub fn of(lake: &str, name: &str) -> TableId {
@@ -38,19 +41,21 @@ impl TableId {
         });
         let folder = hash(lake, folder) & 0xFF_FFFF;
         let whole = hash(lake, name) & 0xFFFF_FFFF_FFFF;
-        TableId(folder << 104 | letters << 64 | whole << 16)
+        TableId((folder << 104 | letters << 64 | whole << 16).to_be_bytes())
     }
 
     /// One of its columns.
     #[must_use]
     pub fn column(self, place: Place) -> ColumnId {
-        ColumnId(self.0 | u128::from(place.0))
+        let mut bytes = self.0;
+        bytes[14..].copy_from_slice(&place.0.to_be_bytes());
+        ColumnId(bytes)
     }
 
     /// Eight bytes of it that are spread evenly: where it is exchanged to.
     #[must_use]
     pub fn spread(self) -> u64 {
-        xxh3_64(&self.0.to_le_bytes())
+        xxh3_64(&self.0)
     }
 }
 
@@ -61,13 +66,15 @@ impl ColumnId {
     /// Its table.
     #[must_use]
     pub fn table(self) -> TableId {
-        TableId(self.0 >> 16 << 16)
+        let mut bytes = self.0;
+        bytes[14..].fill(0);
+        TableId(bytes)
     }
 
     /// Its place there.
     #[must_use]
     pub fn place(self) -> Place {
-        Place(self.0 as u16)
+        Place(u16::from_be_bytes([self.0[14], self.0[15]]))
     }
 }
 

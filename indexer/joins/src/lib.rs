@@ -44,7 +44,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use bands::{Band, FEW, MOST_PARTNERS, Member, Pair, Part, bands, candidates, declared};
+pub use bands::{
+    Band, FEW, MOST_PARTNERS, Member, Pair, Part, bands, candidates, changed_candidates, declared,
+};
 pub use compare::compare;
 pub use edge::{Cardinality, Edge, EdgeKind, Evidence, Millionths};
 pub use id::{ColumnId, Place, TableId};

@@ -6,7 +6,8 @@ use limn_profile::{ColumnBuilder, ValueSet};
 
 use crate::{
     Cardinality, Column, ColumnFacts, Edge, EdgeKind, Evidence, FEW, Kind, Member, Millionths,
-    Pair, Part, Place, Reference, Table, TableId, bands, candidates, compare, name_hash,
+    Pair, Part, Place, Reference, Table, TableId, bands, candidates, changed_candidates, compare,
+    name_hash,
 };
 
 /// A table of columns: name and cells.
@@ -210,4 +211,50 @@ fn whatever_many_columns_share_costs_each_the_same() {
     };
     let (before, after) = (pairs(&all), pairs(&without));
     assert!(before.symmetric_difference(&after).count() <= 3 * 16);
+}
+
+/// A member of so many tables of three columns, and what it is there for.
+fn member(number: u32, part: u8) -> Member {
+    let part = [Part::Seeks, Part::IsSought, Part::Both][usize::from(part % 3)];
+    let table = TableId::of("lake", &format!("f{}/t{}", number % 5, number / 3));
+    Member {
+        column: table.column(Place((number % 3) as u16)),
+        part,
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(60))]
+
+    /// Few and many, and where few become many.
+    #[test]
+    fn what_changes_of_the_candidates_is_what_their_difference_is(
+        all in proptest::collection::btree_map(0u32..400, 0u8..3, 40..250),
+        edits in proptest::collection::btree_map(0u32..400, proptest::option::of(0u8..9), 1..9),
+    ) {
+        let members = |of: &std::collections::BTreeMap<u32, u8>| {
+            let mut members: Vec<Member> = of.iter().map(|(at, part)| member(*at, *part)).collect();
+            members.sort_unstable();
+            members
+        };
+        let mut now = all.clone();
+        for (at, part) in &edits {
+            match part {
+                Some(part) => drop(now.insert(*at, *part)),
+                None => drop(now.remove(at)),
+            }
+        }
+        let (before, after) = (members(&all), members(&now));
+        let mut times: std::collections::BTreeMap<Pair, isize> = Default::default();
+        candidates(&before, |it| *times.entry(it).or_default() -= 1);
+        candidates(&after, |it| *times.entry(it).or_default() += 1);
+        times.retain(|_, times| *times != 0);
+        let mut changed: Vec<_> = edits.keys().map(|at| member(*at, 0).column).collect();
+        changed.sort_unstable();
+        let mut found: std::collections::BTreeMap<Pair, isize> = Default::default();
+        changed_candidates(&before, &after, &changed, |it, more| {
+            assert!(found.insert(it, more).is_none());
+        });
+        proptest::prop_assert_eq!(found, times);
+    }
 }

@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 use crate::changes::{Epoch, GroupId, MemberUpdate};
 use crate::cluster::{Allocators, Cluster};
 use crate::error::{Fatal, PipelineError};
-use crate::graph::{EdgeUpdate, ToCompare};
+use crate::graph::{EdgeUpdate, TableUpdate, ToCompare};
 use crate::job::{GraphInputs, Inputs, Job, Stages, build, build_graph};
 use crate::plan::EpochPlan;
 use crate::progress::Progress;
@@ -31,6 +31,8 @@ use crate::wire::Wire;
 
 /// How long a parked worker sleeps at most before it looks at the job's state again.
 const PARK: Duration = Duration::from_millis(20);
+/// Tables that are fed to the join graph before the workers go on: their bands are many times as many.
+const FED_AT_A_TIME: usize = 256;
 /// Differences that are remembered to be settled. Where more were fed, a new dataflow costs less.
 const SETTLED_MOST: usize = 1 << 20;
 
@@ -265,6 +267,7 @@ fn run_worker(worker: &mut Worker, job: &Arc<Job>, lead: &Mutex<Option<Lead>>) {
                     edges,
                     asked: job.joins.drive(),
                     next: 0,
+                    feeding: Vec::new(),
                     comparing: None,
                 },
             };
@@ -305,7 +308,9 @@ struct GraphDriver {
     edges: mpsc::Receiver<EdgeUpdate>,
     asked: Option<mpsc::Receiver<ToCompare>>,
     next: Epoch,
-    /// Who waits for what was fed last.
+    /// What is still to be fed of the epoch before.
+    feeding: Vec<TableUpdate>,
+    /// Who waits for what is fed.
     comparing: Option<oneshot::Sender<Vec<EdgeUpdate>>>,
 }
 
@@ -317,16 +322,22 @@ impl GraphDriver {
             let _ = waits.send(self.edges.try_iter().collect());
         }
         let asked = self.asked.as_ref().filter(|_| self.comparing.is_none());
-        let Some(ToCompare { tables, done }) = asked.and_then(|asked| asked.try_recv().ok()) else {
+        if let Some(ToCompare { tables, done }) = asked.and_then(|asked| asked.try_recv().ok()) {
+            self.feeding = tables;
+            self.comparing = Some(done);
+            self.next += 1;
+        }
+        let count = self.feeding.len();
+        if count == 0 {
             return;
-        };
-        for (table, diff) in tables {
+        }
+        for (table, diff) in self.feeding.drain(count.saturating_sub(FED_AT_A_TIME)..) {
             self.inputs.tables.update(table, diff);
         }
-        self.next += 1;
-        self.inputs.tables.advance_to(self.next);
+        if self.feeding.is_empty() {
+            self.inputs.tables.advance_to(self.next);
+        }
         self.inputs.tables.flush();
-        self.comparing = Some(done);
     }
 }
 

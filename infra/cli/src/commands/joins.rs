@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anyhow::bail;
-use limn_joins::EdgeKind;
+use limn_joins::{Cardinality, EdgeKind};
 use limn_retrieval::{Direction, JoinGraph, MOST_HOPS, Partner};
 use limn_segment::{IndexStore, JoinRecord, TableRecord, is_under};
 
@@ -31,7 +31,7 @@ pub async fn run(args: JoinsArgs) -> anyhow::Result<Outcome> {
     }
     let Some(edges) = index.joins(&snapshot, &table.lake).await? else {
         bail!(
-            "the index does not know yet what joins in {lake}: `limn index {lake} --index {} --join-tables 10000` finds out",
+            "the index does not know what joins in {lake}: `limn index {lake} --index {}` finds out, of more than 10,000 tables with --join-tables N",
             args.index.index,
             lake = table.lake
         );
@@ -55,11 +55,18 @@ pub async fn run(args: JoinsArgs) -> anyhow::Result<Outcome> {
     match answer.with {
         Some(with) => {
             let path = graph.path(&table.name, with, &sees);
-            if path.is_none() {
-                say(&format!(
+            match &path {
+                _ if with == table.name => say(&format!("'{with}' is not joined with itself")),
+                Some(steps) => steps.iter().filter(|it| multiplies(it)).for_each(|it| {
+                    say(&format!(
+                        "rows multiply: several of '{}' may go with one of '{}'",
+                        it.partner, it.table
+                    ));
+                }),
+                None => say(&format!(
                     "no way of {MOST_HOPS} joins or fewer leads from '{}' to '{with}'",
                     table.name
-                ));
+                )),
             }
             answer.path = Some(path);
         }
@@ -116,6 +123,14 @@ fn only<'a>(tables: &'a [TableRecord], wanted: &str) -> anyhow::Result<&'a Table
             )
         }
     }
+}
+
+/// Whether a row comes several times after this step.
+fn multiplies(step: &Partner) -> bool {
+    matches!(
+        step.cardinality,
+        Some(Cardinality::OneToMany | Cardinality::ManyToMany)
+    )
 }
 
 /// What a partner is to the table.

@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 
 use differential_dataflow::input::Input;
-use limn_joins::{Column, ColumnFacts, Kind};
+use limn_joins::{Column, ColumnFacts, Kind, Place, TableId};
 use limn_profile::{ColumnBuilder, ValueSet};
 use proptest::prelude::*;
 

@@ -137,7 +137,7 @@ pub async fn joins(
     };
     if graphs.of_lake(&lake).is_none() {
         answer.notes.push(
-            "the index does not know what joins in this lake: limn index --join-tables 10000 finds out"
+            "the index does not know what joins in this lake: limn index finds out, of more than 10,000 tables with --join-tables N"
                 .to_owned(),
         );
         return Ok(answer);

@@ -1,0 +1,215 @@
+//! Pairs of columns to pairs of tables, and these to edges.
+//!
+//! Each pair of tables is of one worker, which counts their pairs of columns; tables are known to all
+//! workers. Where either changes, the edges that came of what was before go and those of what is now
+//! come.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use limn_joins::{Edge, Place, Table, TableId, compare};
+use timely::container::CapacityContainerBuilder;
+use timely::dataflow::Stream;
+use timely::dataflow::channels::pact::{Exchange, Pipeline};
+use timely::dataflow::operators::Capability;
+use timely::dataflow::operators::generic::Operator;
+use timely::dataflow::operators::vec::Broadcast;
+
+use crate::changes::Epoch;
+use crate::graph::GraphWork;
+use crate::graph::meeting::PairUpdate;
+
+/// Two tables, the lower first.
+type Tables = (TableId, TableId);
+/// Columns of two tables, and how often they meet; in ascending order.
+type Meetings = Box<[((Place, Place), i32)]>;
+/// A table or an edge that comes or goes at an epoch.
+type Update<T> = (T, Epoch, isize);
+
+/// What comes at an epoch that is not complete.
+#[derive(Default)]
+struct Coming {
+    tables: Vec<(Arc<Table>, isize)>,
+    pairs: Vec<PairUpdate>,
+}
+
+/// The epochs that are not complete.
+#[derive(Default)]
+struct Epochs(BTreeMap<Epoch, (Option<Capability<Epoch>>, Coming)>);
+
+impl Epochs {
+    fn at(&mut self, capability: Option<Capability<Epoch>>) -> Option<&mut Coming> {
+        let epoch = *capability.as_ref()?.time();
+        let (known, coming) = self.0.entry(epoch).or_default();
+        if known.is_none() {
+            *known = capability;
+        }
+        Some(coming)
+    }
+}
+
+/// What a worker knows.
+#[derive(Default)]
+struct Known {
+    tables: HashMap<TableId, Arc<Table>>,
+    met: BTreeMap<Tables, Meetings>,
+    /// The same tables the other way round.
+    reversed: BTreeSet<Tables>,
+    /// What met before this epoch, where that is another now.
+    met_before: HashMap<Tables, Meetings>,
+}
+
+/// The edges of tables whose columns meet, as they come and go.
+pub fn compared<'scope>(
+    tables: Stream<'scope, Epoch, Vec<Update<Arc<Table>>>>,
+    pairs: Stream<'scope, Epoch, Vec<PairUpdate>>,
+    work: &Arc<GraphWork>,
+) -> Stream<'scope, Epoch, Vec<Update<Edge>>> {
+    let work = Arc::clone(work);
+    let of_worker = |(pair, _): &PairUpdate| {
+        let (one, other) = pair.tables();
+        one.spread().wrapping_add(other.spread().rotate_left(32))
+    };
+    tables
+        .broadcast()
+        .binary_frontier::<_, CapacityContainerBuilder<Vec<Update<Edge>>>, _, _, _, _>(
+            pairs,
+            Pipeline,
+            Exchange::new(of_worker),
+            "edges of two tables",
+            move |_capability, _info| {
+                let (mut known, mut epochs) = (Known::default(), Epochs::default());
+                move |(tables, tables_at), (pairs, pairs_at), output| {
+                    tables.for_each_stamp(|capability, containers| {
+                        let capability = capability.retain_least(output.output_index());
+                        if let Some(coming) = epochs.at(capability) {
+                            let tables = containers.flat_map(|it| it.drain(..));
+                            coming.tables.extend(tables.map(|it| (it.0, it.2)));
+                        }
+                    });
+                    pairs.for_each_stamp(|capability, containers| {
+                        let capability = capability.retain_least(output.output_index());
+                        if let Some(coming) = epochs.at(capability) {
+                            containers.for_each(|pairs| coming.pairs.append(pairs));
+                        }
+                    });
+                    while let Some(mut first) = epochs.0.first_entry() {
+                        let epoch = *first.key();
+                        if tables_at.less_than(&epoch) || pairs_at.less_than(&epoch) {
+                            break;
+                        }
+                        // Pairs of the first epoch are counted as they come: there are very many.
+                        let pairs = std::mem::take(&mut first.get_mut().1.pairs);
+                        known.count(pairs, &work);
+                        if tables_at.less_equal(&epoch) || pairs_at.less_equal(&epoch) {
+                            break;
+                        }
+                        let (capability, coming) = first.remove();
+                        if let Some(capability) = capability {
+                            let mut session = output.session(&capability);
+                            known.end(coming.tables, &work, |edge, diff| {
+                                session.give((edge, epoch, diff));
+                            });
+                        }
+                    }
+                }
+            },
+        )
+}
+
+impl Known {
+    /// Counts pairs that meet and part.
+    fn count(&mut self, mut pairs: Vec<PairUpdate>, work: &GraphWork) {
+        pairs.sort_unstable();
+        let mut changed = 0;
+        for of_tables in pairs.chunk_by(|a, b| a.0.tables() == b.0.tables()) {
+            let tables = of_tables[0].0.tables();
+            let before = self.met.remove(&tables).unwrap_or_default();
+            let mut now: BTreeMap<(Place, Place), i32> = before.iter().copied().collect();
+            for (pair, times) in of_tables {
+                let places = (pair.0.place(), pair.1.place());
+                *now.entry(places).or_default() += *times as i32;
+            }
+            now.retain(|_, times| *times != 0);
+            let is_new = |it: &&(Place, Place)| before.iter().all(|known| known.0 != **it);
+            changed += now.keys().filter(is_new).count();
+            changed += before.iter().filter(|it| !now.contains_key(&it.0)).count();
+            if now.is_empty() {
+                self.reversed.remove(&(tables.1, tables.0));
+            } else {
+                self.reversed.insert((tables.1, tables.0));
+                self.met.insert(tables, now.into_iter().collect());
+            }
+            self.met_before.entry(tables).or_insert(before);
+        }
+        work.met.fetch_add(changed as u64, Ordering::Relaxed);
+    }
+
+    /// The epoch is complete, with these tables that came and went: gives the edges that do.
+    fn end(
+        &mut self,
+        mut tables: Vec<(Arc<Table>, isize)>,
+        work: &GraphWork,
+        mut edge: impl FnMut(Edge, isize),
+    ) {
+        tables.sort_unstable();
+        let mut before: HashMap<TableId, Option<Arc<Table>>> = HashMap::new();
+        for of_id in tables.chunk_by(|a, b| a.0.id == b.0.id) {
+            let id = of_id[0].0.id;
+            before.insert(id, self.tables.get(&id).cloned());
+            for same in of_id.chunk_by(|a, b| a.0 == b.0) {
+                match same.iter().map(|it| it.1).sum::<isize>() {
+                    0 => {}
+                    1.. => drop(self.tables.insert(id, Arc::clone(&same[0].0))),
+                    _ if self.tables.get(&id) == Some(&same[0].0) => drop(self.tables.remove(&id)),
+                    _ => {}
+                }
+            }
+        }
+        drop(tables);
+        let met_before = std::mem::take(&mut self.met_before);
+        let mut touched: Vec<Tables> = met_before.keys().copied().collect();
+        for id in before.keys() {
+            let from = (*id, TableId::default());
+            let others = self.met.range(from..).map(|it| it.0);
+            touched.extend(others.take_while(|it| it.0 == *id));
+            let others = self.reversed.range(from..).take_while(|it| it.0 == *id);
+            touched.extend(others.map(|(one, other)| (*other, *one)));
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        for tables in touched {
+            let now = self.met.get(&tables);
+            let is_of = |id: TableId| self.tables.get(&id);
+            let was_of = |id: TableId| match before.get(&id) {
+                Some(before) => before.as_ref(),
+                None => is_of(id),
+            };
+            let was = edges(work, tables, met_before.get(&tables).or(now), was_of);
+            let is = edges(work, tables, now, is_of);
+            let (gone, come) = (was.iter(), is.iter());
+            gone.filter(|it| !is.contains(it))
+                .for_each(|it| edge(it.clone(), -1));
+            come.filter(|it| !was.contains(it))
+                .for_each(|it| edge(it.clone(), 1));
+        }
+    }
+}
+
+/// The edges of two tables that have met so.
+fn edges<'a>(
+    work: &GraphWork,
+    (one, other): Tables,
+    met: Option<&Meetings>,
+    table: impl Fn(TableId) -> Option<&'a Arc<Table>>,
+) -> Vec<Edge> {
+    let places: Vec<(Place, Place)> = met.into_iter().flatten().map(|it| it.0).collect();
+    match (table(one), table(other)) {
+        (Some(one), Some(other)) if !places.is_empty() => {
+            work.compared.fetch_add(1, Ordering::Relaxed);
+            compare(one, other, &places)
+        }
+        _ => Vec::new(),
+    }
+}
