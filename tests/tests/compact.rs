@@ -127,7 +127,9 @@ fn nights_of_edits_become_few_files_with_the_same_answers() {
     let segments = files(&index, ".seg");
     age(&index);
     assert_eq!(limn(&["gc", "--index", text(&index)]).code, 0);
-    assert_eq!((files(&index, ".seg"), files(&index, ".parquet")), (2, 2));
+    let catalog = files(&index.join("catalog"), ".parquet");
+    let joins = files(&index.join("joins"), ".parquet");
+    assert_eq!((files(&index, ".seg"), catalog, joins), (2, 2, 2));
     assert!(segments > 12, "{segments} segments before");
     assert_eq!(answers(&index), before);
     assert_eq!(limn(&["verify", "--index", text(&index)]).code, 0);

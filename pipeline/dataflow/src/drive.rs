@@ -6,6 +6,8 @@
 //! as further epochs, in batches. That is a round. The dataflow lives on after it: a session feeds the
 //! next listing into the same one.
 
+mod graph;
+
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -13,6 +15,7 @@ use std::sync::mpsc::{self, TryRecvError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use graph::GraphDriver;
 use timely::execute::execute_from;
 use timely::worker::Worker;
 use timely::{CommunicationConfig, WorkerConfig};
@@ -21,8 +24,7 @@ use tokio::sync::oneshot;
 use crate::changes::{Epoch, GroupId, MemberUpdate};
 use crate::cluster::{Allocators, Cluster};
 use crate::error::{Fatal, PipelineError};
-use crate::graph::{EdgeUpdate, TableUpdate, ToCompare};
-use crate::job::{GraphInputs, Inputs, Job, Stages, build, build_graph};
+use crate::job::{Inputs, Job, Stages, build, build_graph};
 use crate::plan::EpochPlan;
 use crate::progress::Progress;
 use crate::publish::PublishedEpoch;
@@ -31,8 +33,6 @@ use crate::wire::Wire;
 
 /// How long a parked worker sleeps at most before it looks at the job's state again.
 const PARK: Duration = Duration::from_millis(20);
-/// Tables that are fed to the join graph before the workers go on: their bands are many times as many.
-const FED_AT_A_TIME: usize = 256;
 /// Differences that are remembered to be settled. Where more were fed, a new dataflow costs less.
 const SETTLED_MOST: usize = 1 << 20;
 
@@ -262,14 +262,7 @@ fn run_worker(worker: &mut Worker, job: &Arc<Job>, lead: &Mutex<Option<Lead>>) {
                 epochs_in_flight: lead.epochs_in_flight,
                 next: 0,
                 unsettled: Some(Vec::new()),
-                graph: GraphDriver {
-                    inputs: graph,
-                    edges,
-                    asked: job.joins.drive(),
-                    next: 0,
-                    feeding: Vec::new(),
-                    comparing: None,
-                },
+                graph: GraphDriver::new(graph, edges, job.joins.drive()),
             };
             driver.drive(worker, &lead.rounds, &published);
         }
@@ -300,45 +293,6 @@ struct Driver {
     /// by now, which the dataflow has not been fed. None if there are too many.
     unsettled: Option<Vec<MemberUpdate>>,
     graph: GraphDriver,
-}
-
-/// Feeds the join graph, one change after the other.
-struct GraphDriver {
-    inputs: GraphInputs,
-    edges: mpsc::Receiver<EdgeUpdate>,
-    asked: Option<mpsc::Receiver<ToCompare>>,
-    next: Epoch,
-    /// What is still to be fed of the epoch before.
-    feeding: Vec<TableUpdate>,
-    /// Who waits for what is fed.
-    comparing: Option<oneshot::Sender<Vec<EdgeUpdate>>>,
-}
-
-impl GraphDriver {
-    /// Answers who waits, and feeds what is asked next.
-    fn go_on(&mut self) {
-        let is_done = !self.inputs.done.less_than(&self.next);
-        if let Some(waits) = self.comparing.take_if(|_| is_done) {
-            let _ = waits.send(self.edges.try_iter().collect());
-        }
-        let asked = self.asked.as_ref().filter(|_| self.comparing.is_none());
-        if let Some(ToCompare { tables, done }) = asked.and_then(|asked| asked.try_recv().ok()) {
-            self.feeding = tables;
-            self.comparing = Some(done);
-            self.next += 1;
-        }
-        let count = self.feeding.len();
-        if count == 0 {
-            return;
-        }
-        for (table, diff) in self.feeding.drain(count.saturating_sub(FED_AT_A_TIME)..) {
-            self.inputs.tables.update(table, diff);
-        }
-        if self.feeding.is_empty() {
-            self.inputs.tables.advance_to(self.next);
-        }
-        self.inputs.tables.flush();
-    }
 }
 
 /// A round that is driven.

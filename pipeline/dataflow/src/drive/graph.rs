@@ -1,0 +1,66 @@
+//! Driving the join graph: what a commit asks of it is fed, beside the epochs.
+
+use std::sync::mpsc;
+
+use tokio::sync::oneshot;
+
+use crate::changes::Epoch;
+use crate::graph::{EdgeUpdate, TableUpdate, ToCompare};
+use crate::job::GraphInputs;
+
+/// Tables that are fed to the join graph before the workers go on: their bands are many times as many.
+const FED_AT_A_TIME: usize = 256;
+/// Feeds the join graph, one change after the other.
+pub(super) struct GraphDriver {
+    inputs: GraphInputs,
+    edges: mpsc::Receiver<EdgeUpdate>,
+    asked: Option<mpsc::Receiver<ToCompare>>,
+    next: Epoch,
+    /// What is still to be fed of the epoch before.
+    feeding: Vec<TableUpdate>,
+    /// Who waits for what is fed.
+    comparing: Option<oneshot::Sender<Vec<EdgeUpdate>>>,
+}
+
+impl GraphDriver {
+    /// A driver that feeds what is `asked` into `inputs`, and gives back what comes out as `edges`.
+    pub(super) fn new(
+        inputs: GraphInputs,
+        edges: mpsc::Receiver<EdgeUpdate>,
+        asked: Option<mpsc::Receiver<ToCompare>>,
+    ) -> Self {
+        Self {
+            inputs,
+            edges,
+            asked,
+            next: 0,
+            feeding: Vec::new(),
+            comparing: None,
+        }
+    }
+
+    /// Answers who waits, and feeds what is asked next.
+    pub(super) fn go_on(&mut self) {
+        let is_done = !self.inputs.done.less_than(&self.next);
+        if let Some(waits) = self.comparing.take_if(|_| is_done) {
+            let _ = waits.send(self.edges.try_iter().collect());
+        }
+        let asked = self.asked.as_ref().filter(|_| self.comparing.is_none());
+        if let Some(ToCompare { tables, done }) = asked.and_then(|asked| asked.try_recv().ok()) {
+            self.feeding = tables;
+            self.comparing = Some(done);
+            self.next += 1;
+        }
+        let count = self.feeding.len();
+        if count == 0 {
+            return;
+        }
+        for (table, diff) in self.feeding.drain(count.saturating_sub(FED_AT_A_TIME)..) {
+            self.inputs.tables.update(table, diff);
+        }
+        if self.feeding.is_empty() {
+            self.inputs.tables.advance_to(self.next);
+        }
+        self.inputs.tables.flush();
+    }
+}
