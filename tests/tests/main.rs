@@ -7,6 +7,7 @@ mod authorisation;
 mod bad_input;
 mod books;
 mod catalogs;
+mod cells;
 mod cluster;
 mod compact;
 mod company;

@@ -72,6 +72,7 @@ fn calls() -> Value {
         ["describe_table", {"table": ""}],
         ["lake_changes", {"from": 999}],
         ["sql", {"sql": "SELECT count(*) AS n FROM \"hr/employees\""}],
+        ["find_cells", {"question": "leave of 'ada byron'", "tables": ["hr/employees"]}],
     ])
 }
 
@@ -79,6 +80,7 @@ fn check(got: &Value) {
     let names: Vec<&String> = got["tools"].as_object().unwrap().keys().collect();
     let wanted = [
         "describe_table",
+        "find_cells",
         "find_tables",
         "lake_changes",
         "list_tables",
@@ -112,6 +114,16 @@ fn check(got: &Value) {
     assert_eq!(answer(6)["tables"].as_array().unwrap().len(), 3);
     assert!(answer(6)["next"].is_string());
     assert_eq!(answer(14)["rows"], json!([[3]]), "{}", answer(14));
+    let cells = answer(15);
+    assert_eq!(cells["cells"][0]["value"], "Ada Byron", "{cells}");
+    assert_eq!(cells["cells"][0]["match"], "normalised", "{cells}");
+    assert!(
+        cells["text"]
+            .as_str()
+            .unwrap()
+            .contains("match 'Ada Byron'"),
+        "{cells}"
+    );
     for (at, word) in [
         (8, "no table"),
         (9, "since"),
@@ -268,7 +280,7 @@ fn what_is_no_message_is_answered_and_a_session_goes_on() {
     let tools = agent.ask(LIST);
     assert_eq!(
         tools["result"]["tools"].as_array().unwrap().len(),
-        7,
+        8,
         "{tools}"
     );
     let listed = json!({"name": "list_tables", "arguments": {"limit": 1}});
@@ -340,7 +352,7 @@ fn what_is_asked_wrongly_over_http_is_answered_as_json() {
         "{unknown}"
     );
     let tools = node.send("POST", "/mcp", &[accept], Some(LIST)).ok();
-    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 7);
+    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 8);
     let vast = format!("\"{}\"", "x".repeat(100_000));
     node.send("POST", "/mcp", &[accept], Some(&vast))
         .is_error(413, "too_large");

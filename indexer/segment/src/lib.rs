@@ -104,6 +104,7 @@ mod held;
 mod history;
 mod index_store;
 mod joins;
+mod kept_cells;
 mod kept_vectors;
 mod kernel;
 mod layout;

@@ -108,6 +108,7 @@ async fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Show(args) => commands::show::run(args).await,
         Command::Joins(args) => commands::joins::run(args).await,
         Command::Sql(args) => commands::sql::run(args).await,
+        Command::Cells(args) => commands::cells::run(args).await,
         Command::Diff(args) => commands::diff::run(args).await,
         Command::Snapshots(args) => commands::snapshots::run(args).await,
         Command::Compact(args) => commands::compact::run(args).await,

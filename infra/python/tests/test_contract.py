@@ -31,6 +31,7 @@ METHODS: Dict[str, Tuple[str, Mapping[str, str]]] = {
     "joins": ("joins", {"table": "name", "with": "other"}),
     "rows": ("rows", {"table": "name"}),
     "sql": ("sql", {}),
+    "cells": ("cells", {"q": "question"}),
     "history": ("history", {"table": "name"}),
     "tables": ("tables", {}),
     "tree": ("tree", {}),
@@ -49,6 +50,8 @@ NO_ANSWERS = {
     "SearchRequest",
     "SearchMode",
     "SqlRequest",
+    "CellsRequest",
+    "CellMatch",
     "Feedback",
     "Description",
     "Sort",
@@ -164,6 +167,7 @@ def test_an_answer_s_json_is_all_in_its_fields(client: Client) -> None:
         client.status(),
         client.diff(),
         client.tree(),
+        client.cells("water"),
     ]
     for answer in answers:
         kind = type(answer)

@@ -17,9 +17,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, info_span};
 
 use crate::access::{Access, Caller, Rates, Right, Shares, Turn, Turns};
-use crate::answers::SetColumns;
 use crate::answers::sql::Sql;
 use crate::answers::{Describer, FeedbackFile, Grant, SqlOptions};
+use crate::answers::{KeptCells, SetColumns};
 use crate::events::EventsTo;
 use crate::live::{Live, Scope, View};
 use crate::metrics::Metrics;
@@ -102,6 +102,7 @@ pub struct Node {
     pub(crate) questions: Questions,
     pub(crate) sets: Arc<Sets>,
     pub(crate) columns: SetColumns,
+    pub(crate) cells: KeptCells,
     pub(crate) judge: Option<Arc<Judge>>,
     pub(crate) grading: Grading,
     pub(crate) feedback: Option<FeedbackFile>,
@@ -147,6 +148,7 @@ impl Node {
             live,
             sets: Arc::new(Sets::new(Arc::clone(&embedder))),
             columns: SetColumns::new(embedder.dimensions()),
+            cells: KeptCells::default(),
             questions: Questions::new(embedder, threads, options.remembers),
             judge: options.judge,
             grading: options.grading,

@@ -10,12 +10,9 @@
 
 use std::ops::Range;
 
-use limn_segment::whole::{Whole, codes, is_code, key};
+use limn_segment::whole::{Whole, is_code, key};
 
-/// Words of a question that are looked at for names and values.
-const WORDS: usize = 48;
-/// Words of a value in a longer question.
-const IN_A_ROW: usize = 4;
+use crate::spans::{WORDS, visit};
 
 const TABLE: &[Whole] = &[Whole::Table, Whole::File];
 const COLUMN: &[Whole] = &[Whole::Column];
@@ -103,26 +100,10 @@ impl Asked {
     }
 
     fn add_values(&mut self, question: &str) {
-        let words: Vec<&str> = question.split_whitespace().collect();
-        self.words = words.len();
-        self.add_value(question, 0..words.len());
-        for quoted in quoted(question) {
-            // The mark before it is at the beginning of its first word.
-            let at = quoted.as_ptr() as usize - question.as_ptr() as usize;
-            let first = question[..at].split_whitespace().count().saturating_sub(1);
-            self.add_value(quoted, first..first + quoted.split_whitespace().count());
-        }
-        let looked_at = words.len().min(WORDS);
-        for count in (2..=IN_A_ROW).rev() {
-            for first in 0..(looked_at + 1).saturating_sub(count) {
-                let range = first..first + count;
-                self.add_value(&words[range.clone()].join(" "), range);
-            }
-        }
-        for (at, word) in words.into_iter().take(WORDS).enumerate() {
-            self.add_value(word, at..at + 1);
-            codes(word, &mut |code| self.add_value(code, at..at + 1));
-        }
+        self.words = question.split_whitespace().count();
+        visit(question, &mut |written, words, _| {
+            self.add_value(written, words)
+        });
     }
 
     fn add_value(&mut self, written: &str, words: Range<usize>) {
@@ -210,7 +191,7 @@ pub(crate) fn quoted(question: &str) -> Vec<&str> {
 }
 
 /// Without what stands around it.
-fn trimmed(text: &str) -> &str {
+pub(crate) fn trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| !c.is_alphanumeric())
 }
 

@@ -63,6 +63,7 @@ mod selection;
 mod semantic;
 mod similar;
 mod sought;
+mod spans;
 mod spelling;
 mod texts;
 mod wholes;
@@ -73,10 +74,11 @@ pub use corpus::Values;
 pub use error::RetrievalError;
 pub use grade::{Grade, Grading};
 pub use join_graph::{Direction, JoinGraph, JoinGraphs, MOST_HOPS, Partner, Sees};
-pub use question::content_terms;
+pub use question::{content_terms, says_nothing};
 pub use searcher::{Searcher, TableRef};
 pub use selection::Selection;
 pub use similar::Similar;
+pub use spans::{Span, spans};
 
 /// The target of the spans that record what a search spends its time on.
 pub const TRACE: &str = "limn::trace";

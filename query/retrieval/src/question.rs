@@ -24,6 +24,13 @@ pub(crate) fn is_stop_word(fits: impl Fn(&str) -> bool) -> bool {
     lines.flat_map(str::split_whitespace).any(fits)
 }
 
+/// Whether a text is nothing but stop words.
+#[must_use]
+pub fn says_nothing(text: &str) -> bool {
+    let terms = analyze(text);
+    !terms.is_empty() && terms.iter().all(|term| STOP_WORDS.contains(term))
+}
+
 /// The terms of a question that are looked up: what is worth marking in an answer.
 pub fn content_terms(question: &str) -> Vec<String> {
     Question::new(question, false).wanted

@@ -122,6 +122,34 @@ impl Sets {
         })
     }
 
+    /// How well each column of tables matches texts, such as a question's parts: by table, column
+    /// and text, 0 to 1.
+    ///
+    /// # Errors
+    /// Where the embedder fails.
+    pub fn relevance(
+        &self,
+        tables: &[Arc<TableColumns>],
+        texts: &[&str],
+    ) -> Result<Vec<Vec<Vec<f64>>>, ModelError> {
+        let embedder = self.embedder.as_ref();
+        prepare(embedder, tables)?;
+        // As below, these are not kept.
+        let texts = embed(embedder, texts)?;
+        let of = |column: &Vec<f32>| texts.iter().map(|text| cosine(text, column)).collect();
+        let of_table = |table: &Arc<TableColumns>| {
+            let columns = table.vectors.get().into_iter().flat_map(|it| &it.texts);
+            columns.map(of).collect()
+        };
+        Ok(tables.iter().map(of_table).collect())
+    }
+
+    /// The embedder of the vectors.
+    #[must_use]
+    pub fn embedder(&self) -> &Arc<dyn Embedder> {
+        &self.embedder
+    }
+
     /// Adds how well the best column of each table matches each part.
     fn add_parts(
         &self,

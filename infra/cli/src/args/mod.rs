@@ -1,5 +1,6 @@
 //! What the command line says. Each flag is defined once, here; `docs/cli.md` is the contract.
 
+mod cells;
 mod context;
 mod find;
 mod lake;
@@ -13,6 +14,7 @@ mod values;
 
 use clap::{ArgAction, Parser, Subcommand};
 
+pub use cells::CellsArgs;
 pub use context::{
     AddContextArgs, ContextArgs, ContextCommand, ListContextsArgs, RemoveContextArgs,
 };
@@ -136,7 +138,7 @@ Examples:
     Serve(Box<ServeArgs>),
     /// Give an agent tools over an index: the Model Context Protocol on standard input and output.
     #[command(after_help = "\
-The tools: find_tables, describe_table, sample_rows, sql, list_tables, lake_changes. limn serve offers the same at \
+The tools: find_tables, describe_table, sample_rows, find_cells, sql, list_tables, lake_changes. limn serve offers the same at \
 /mcp (streamable HTTP), with keys.
 
 In the configuration of an agent:
@@ -176,6 +178,16 @@ Examples:
 
 The rows are those of the files that the index knows; where one has changed since, limn update first.")]
     Sql(SqlArgs),
+    /// Give the columns and cells of tables that SQL for a question needs.
+    #[command(after_help = "\
+For programs that write SQL, such as language models: the columns with types, ranges and frequent values, and \
+the cells that the question may mean, spelled as the table has them. Values are counted at the first question \
+about a table, and kept in the index.
+
+Examples:
+  limn cells \"which customers from Basel left?\" --index lake.limn
+  limn cells \"which customers from Basel left?\" --table crm/churn --table crm/customers --index lake.limn --json")]
+    Cells(CellsArgs),
     /// List the snapshots of an index, newest first.
     Snapshots(SnapshotsArgs),
     /// List which tables appeared, changed and vanished between two snapshots.

@@ -1,9 +1,11 @@
 //! What an index knows by name: its lakes, and the paths that somebody may have meant.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use anyhow::bail;
-use limn_segment::{HeldRows, HeldValue, IndexStore, Snapshot, TableRecord, is_under};
+use limn_segment::{
+    CatalogEntry, HeldRows, HeldValue, IndexStore, Snapshot, TableKey, TableRecord, is_under,
+};
 
 /// Paths that are suggested, at most.
 const SUGGESTED: usize = 3;
@@ -25,6 +27,61 @@ async fn rows(index: &IndexStore, snapshot: &Snapshot) -> anyhow::Result<HeldRow
     let mut rows = HeldRows::keeping(None);
     rows.advance(index, snapshot).await?;
     Ok(rows)
+}
+
+/// The tables of these names, in their order, of all lakes or of one.
+pub async fn tables(
+    index: &IndexStore,
+    snapshot: &Snapshot,
+    names: &[String],
+    lake: Option<&str>,
+) -> anyhow::Result<Vec<TableKey>> {
+    let rows = rows(index, snapshot).await?;
+    let of_lake = |key: &&TableKey| lake.is_none_or(|lake| key.lake == lake);
+    let keys: Vec<&TableKey> = rows.live().map(|(key, _)| key).filter(of_lake).collect();
+    let mut found = Vec::with_capacity(names.len());
+    for name in names {
+        let of_name: Vec<&&TableKey> = keys.iter().filter(|key| key.name == *name).collect();
+        match of_name.as_slice() {
+            [key] => found.push((**key).clone()),
+            [] => match like(name, keys.iter().map(|key| key.name.as_str())).as_slice() {
+                [] => bail!("the index has no table '{name}'; limn tables lists what there is"),
+                like => bail!(
+                    "the index has no table '{name}'; did you mean {}?",
+                    like.join(", ")
+                ),
+            },
+            several => {
+                let lakes: Vec<&str> = several.iter().map(|key| key.lake.as_str()).collect();
+                bail!(
+                    "several lakes have a table '{name}': say --lake, one of {}",
+                    lakes.join(", ")
+                )
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// All that the index knows of tables: those that there are.
+pub async fn records(
+    index: &IndexStore,
+    snapshot: &Snapshot,
+    tables: impl IntoIterator<Item = TableKey>,
+) -> anyhow::Result<HashMap<TableKey, TableRecord>> {
+    let rows = rows(index, snapshot).await?;
+    let mut files: BTreeMap<&str, (&CatalogEntry, HashSet<TableKey>)> = BTreeMap::new();
+    for table in tables {
+        if let Some(file) = rows.file_of(&table) {
+            let wanted = files.entry(&file.path).or_insert((file, HashSet::new()));
+            wanted.1.insert(table);
+        }
+    }
+    let mut records = HashMap::new();
+    for (file, tables) in files.into_values() {
+        records.extend(index.rows(file, tables).await?);
+    }
+    Ok(records)
 }
 
 /// The lake that is meant: the one that was said, else the only one that the index has.

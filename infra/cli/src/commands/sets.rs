@@ -1,7 +1,7 @@
 //! `limn search --join` and `limn eval --join`: the tables that answer a question together, and how
 //! they join.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -10,9 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use limn_retrieval::eval::EvalQuestion;
 use limn_retrieval::{JoinGraphs, Searcher};
-use limn_segment::{
-    CatalogEntry, HeldRows, HeldValue, IndexStore, Snapshot, TableKey, TableRecord,
-};
+use limn_segment::{IndexStore, Snapshot, TableKey};
 use limn_sets::{
     Join, KnownJoins, Part, Plan, SetAnswer, SetQuery, SetShares, SetSize, Sets, TableColumns,
 };
@@ -22,7 +20,7 @@ use crate::Outcome;
 use crate::args::{EvalArgs, JudgeArg, SearchArgs, SearchOptions, TableCount};
 use crate::commands::eval::read;
 use crate::commands::search::{print, say_nothing_under};
-use crate::commands::{embedder_of, newest, print_json, query};
+use crate::commands::{embedder_of, known, newest, print_json, query};
 use crate::text::{Style, one_line, plural};
 
 /// The sizes that are measured where none are said.
@@ -86,17 +84,6 @@ struct Opened {
     joins: KnownJoins,
 }
 
-/// Of a row, that it is there.
-struct Place;
-
-impl HeldValue for Place {
-    const COLUMNS: Option<&'static [&'static str]> = Some(&[]);
-
-    fn of_row(_: TableRecord) -> Place {
-        Place
-    }
-}
-
 impl Opened {
     async fn new(location: &str, options: &SearchOptions) -> anyhow::Result<Opened> {
         if options.judging.judge == JudgeArg::Llm {
@@ -123,20 +110,10 @@ impl Opened {
         &self,
         tables: HashSet<TableKey>,
     ) -> anyhow::Result<HashMap<TableKey, Arc<TableColumns>>> {
-        let mut places: HeldRows<Place> = HeldRows::keeping(None);
-        places.advance(&self.index, &self.snapshot).await?;
-        let mut files: BTreeMap<&str, (&CatalogEntry, HashSet<TableKey>)> = BTreeMap::new();
-        for table in tables {
-            if let Some(file) = places.file_of(&table) {
-                let wanted = files.entry(&file.path).or_insert((file, HashSet::new()));
-                wanted.1.insert(table);
-            }
-        }
+        let records = known::records(&self.index, &self.snapshot, tables).await?;
         let mut columns = HashMap::new();
-        for (file, tables) in files.into_values() {
-            for (table, row) in self.index.rows(file, tables).await? {
-                columns.insert(table, Arc::new(TableColumns::of_row(&row)?));
-            }
+        for (table, row) in records {
+            columns.insert(table, Arc::new(TableColumns::of_row(&row)?));
         }
         Ok(columns)
     }

@@ -23,7 +23,7 @@ use crate::text::{one_line, plural};
 /// Rows that are printed where nobody says how many.
 const PRINTED: u64 = 10_000;
 /// Temporary files may take so many times the memory.
-const SPILLED: u64 = 10;
+pub const SPILLED: u64 = 10;
 /// The longest statement that is read from standard input, in bytes. The engine takes fewer.
 const MOST_READ: u64 = 1 << 20;
 
@@ -90,7 +90,7 @@ fn with_command(error: anyhow::Error, index: &str) -> anyhow::Error {
 }
 
 /// Opens lakes. Rows do not depend on what a lake was indexed with.
-fn opener(access: Access) -> impl Fn(&str) -> Result<Lake, AskError> + Send + Sync {
+pub fn opener(access: Access) -> impl Fn(&str) -> Result<Lake, AskError> + Send + Sync {
     move |url| {
         let store = Store::open_as(url, &access)?;
         let options = ReadOptions {

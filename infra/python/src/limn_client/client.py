@@ -13,6 +13,7 @@ from ._arrow import ARROW, table_of
 from ._errors import LimnError, late_error
 from ._http import Answer, Transport
 from .answers import (
+    CellsAnswer,
     Described,
     Diff,
     Examples,
@@ -265,6 +266,37 @@ class Client:
         """
         asked = _given(sql=sql, lake=lake, max_rows=max_rows, timeout_s=timeout_s)
         return table_of(lambda: self._transport.send("POST", "/v1/sql", body=asked, accept=ARROW).body)
+
+    def cells(
+        self,
+        question: str,
+        *,
+        tables: Optional[Sequence[str]] = None,
+        lake: Optional[str] = None,
+        mode: Optional[str] = None,
+        prefix: Optional[str] = None,
+        k: Optional[int] = None,
+        timeout_s: Optional[int] = None,
+    ) -> CellsAnswer:
+        """The columns and cells of tables that SQL for a question needs, spelled as the tables have them.
+
+        ::
+
+            prompt = client.cells("which customers from Basel left?", tables=["crm/customers"]).text
+
+        Without the right ``rows`` there are columns alone.
+
+        :param question: the question in plain words.
+        :param tables: the names of the tables, at most 10; without them the first 5 that a search finds.
+        :param lake: their lake's URL, where several lakes have tables of these names.
+        :param mode: ``"set"`` for the tables that answer the question together, where none are named.
+        :param prefix: only tables at this path or below it, where none are named.
+        :param k: columns for each part of the question, and cells for each run of its words: 1 to 50 (5).
+        :param timeout_s: how many seconds reading the tables may take; the node has a limit of its own.
+        """
+        named = None if tables is None else list(tables)
+        asked = _given(q=question, tables=named, lake=lake, mode=mode, prefix=prefix, k=k, timeout_s=timeout_s)
+        return decode(CellsAnswer, self._transport.send("POST", "/v1/cells", body=asked).json())
 
     def similar(self, name: str, *, lake: Optional[str] = None, k: Optional[int] = None) -> SimilarAnswer:
         """Tables that are like one; ``k`` of them, 1 to 100 (5)."""

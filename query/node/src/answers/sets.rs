@@ -148,7 +148,7 @@ impl SetColumns {
 
     /// The columns of tables; a table whose row is gone since, or that another limn has written,
     /// has none.
-    async fn of(
+    pub(super) async fn of(
         &self,
         node: &Node,
         grant: &Grant,

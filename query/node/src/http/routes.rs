@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use limn_cells::CellsAnswer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -24,10 +25,11 @@ use super::{messages, page};
 use crate::access::{Caller, Right};
 use crate::answers;
 use crate::answers::{
-    Described, Description as TableDescription, Diff, DiffRequest, Examples, Feedback, Form, Grant,
-    History, HistoryRequest, JoinsAnswer, JoinsRequest, ListRequest, Listing, RowsRequest,
-    SearchAnswer, SearchRequest, SimilarAnswer, SimilarRequest, Snapshots, SqlAnswer, SqlRequest,
-    Status, Suggest, Suggestions, TableDetail, TableRequest, Tree, TreeRequest,
+    CellsRequest, Described, Description as TableDescription, Diff, DiffRequest, Examples,
+    Feedback, Form, Grant, History, HistoryRequest, JoinsAnswer, JoinsRequest, ListRequest,
+    Listing, RowsRequest, SearchAnswer, SearchRequest, SimilarAnswer, SimilarRequest, Snapshots,
+    SqlAnswer, SqlRequest, Status, Suggest, Suggestions, TableDetail, TableRequest, Tree,
+    TreeRequest,
 };
 use crate::node::Node;
 use crate::problem::{Code, Problem};
@@ -185,6 +187,16 @@ async fn sql(
     Ok(written(running, &headers))
 }
 
+/// Gives the columns and cells of tables that SQL for a question needs: names, types, ranges and frequent values, and the cells that the question may mean, spelled as the tables have them. Without the right `rows` columns alone.
+#[utoipa::path(post, path = "/v1/cells", tag = "search", request_body = CellsRequest, responses((status = 200, body = CellsAnswer), Failures))]
+async fn cells(
+    State(node): Shared,
+    grant: Grant,
+    ObjectBody(asked): ObjectBody<CellsRequest>,
+) -> Answer<CellsAnswer> {
+    answers::cells(&node, &grant, &asked).await.map(Json)
+}
+
 /// Rows as they come, in the form that the client takes.
 fn written(running: answers::sql::Running, headers: &HeaderMap) -> Response {
     let accept = headers.get(header::ACCEPT);
@@ -327,6 +339,7 @@ fn described() -> OpenApiRouter<Arc<Node>> {
         .routes(routes!(joins))
         .routes(routes!(rows))
         .routes(routes!(sql))
+        .routes(routes!(cells))
         .routes(routes!(history))
         .routes(routes!(tables))
         .routes(routes!(tree))

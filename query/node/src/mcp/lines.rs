@@ -1,5 +1,6 @@
 //! What tools are asked, and answers cut to what an agent needs first.
 
+use limn_cells::CellsAnswer;
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -8,7 +9,7 @@ use crate::answers::{
     Diff, JoinPartner, JoinsAnswer, ListedTable, Listing, SearchAnswer, SearchMode, SetPlan,
     TableDetail,
 };
-use crate::problem::shortened;
+use crate::problem::{Problem, shortened};
 
 /// Columns named of each table found, and described of a table, unless more is asked for.
 const COLUMNS_FOUND: usize = 8;
@@ -16,6 +17,10 @@ const COLUMNS_DESCRIBED: usize = 30;
 /// Characters of a text that says why a table was found, and of a context.
 const WHY: usize = 240;
 const CONTEXT: usize = 400;
+/// Cells of each table whose matches are explained.
+const CELLS: usize = 10;
+/// Bytes of the text of columns and cells.
+const TEXT: usize = 48 << 10;
 /// Characters of a cell.
 pub(super) const CELL: usize = 200;
 
@@ -93,6 +98,24 @@ pub struct SqlInput {
     pub lake: Option<String>,
     /// How many rows: 1 to 500, 50 if nothing is said.
     pub max_rows: Option<u64>,
+}
+
+/// What `find_cells` is asked.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CellsInput {
+    /// What the statement is to answer, in plain words, with names and values as they were asked for.
+    pub question: String,
+    /// The tables, as find_tables gives them; the first 5 that it finds if nothing is said.
+    pub tables: Option<Vec<String>>,
+    /// Their lake, where several lakes have tables of these names.
+    pub lake: Option<String>,
+    /// `set`: of the tables that answer the question together, if none are named.
+    pub mode: Option<SearchMode>,
+    /// Only tables at this path or below it, if none are named.
+    pub prefix: Option<String>,
+    /// Columns for each part of the question, and cells for each run of its words: 1 to 50, 5 if nothing is said.
+    pub k: Option<usize>,
 }
 
 /// What `list_tables` is asked.
@@ -319,6 +342,38 @@ pub(super) fn described(table: &TableDetail, is_long: bool, only: Option<&[Strin
         answer["why"] = json!(table.why);
     }
     answer
+}
+
+/// An answer that is not more than an agent can read.
+pub(super) fn bounded(answer: CellsAnswer) -> Result<CellsAnswer, Problem> {
+    match answer.text.len() {
+        ..=TEXT => Ok(answer),
+        long => Err(Problem::bad(
+            format!("the answer has {long} bytes, which are much to read"),
+            "name fewer tables, or a smaller k",
+        )),
+    }
+}
+
+/// The text, which names each column and cell once, and how each cell was found.
+pub(super) fn of_cells(answer: &CellsAnswer) -> Value {
+    let cells = answer.tables.iter().flat_map(|table| {
+        table.cells.iter().take(CELLS).map(|cell| {
+            json!({
+                "table": table.table,
+                "column": cell.column,
+                "value": cell.value,
+                "match": cell.how,
+                "rows": cell.count,
+            })
+        })
+    });
+    json!({
+        "text": answer.text,
+        "cells": cells.collect::<Vec<_>>(),
+        "notes": answer.notes,
+        "snapshot": answer.snapshot,
+    })
 }
 
 pub(super) fn sampled(table: &TableDetail, limit: usize) -> Value {

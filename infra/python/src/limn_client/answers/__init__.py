@@ -7,6 +7,7 @@ goes on to what else is known of it: ``hit.table()``, ``hit.similar()``, ``hit.h
 Times are in UTC. A newer node may send more than these fields: the rest is in ``raw``.
 """
 
+from .cells import Cell, CellsAnswer, CellsJoin, JoinedColumn, TableCells, TableColumn, Tokens
 from .changes import ColumnChange, Counts, Diff, History, Moment, SnapshotInfo, Snapshots, TableDiff, TableRename
 from .lake import Facets, FamilyLine, Folder, ListedTable, Listing, RowsCount, SinceCount, Tree, ValueCount
 from .linked import link
@@ -53,6 +54,9 @@ from .tables import (
 __all__ = [
     "Apart",
     "Block",
+    "Cell",
+    "CellsAnswer",
+    "CellsJoin",
     "ColumnChange",
     "ColumnDetail",
     "ColumnLine",
@@ -72,6 +76,7 @@ __all__ = [
     "Frequent",
     "History",
     "Hit",
+    "JoinedColumn",
     "Judging",
     "ListedTable",
     "JoinPartner",
@@ -102,10 +107,13 @@ __all__ = [
     "Status",
     "Suggestion",
     "Suggestions",
+    "TableCells",
+    "TableColumn",
     "TableDetail",
     "TableDiff",
     "TableLine",
     "TableRename",
+    "Tokens",
     "Tree",
     "ValueCount",
     "Verdict",

@@ -4,6 +4,7 @@
 //! engine knows is made of that view (`tables.rs`), so that no name, suggestion or error is of another table. A statement
 //! has a turn of its caller's from before it is planned until its last row is sent, and runs on threads apart (`threads.rs`).
 
+mod cells;
 mod limits;
 mod problems;
 mod rows;
@@ -26,6 +27,7 @@ use crate::access::{Right, Turn};
 use crate::node::Node;
 use crate::problem::{Code, ErrorDetail, Problem};
 
+pub(in crate::answers) use cells::read as read_cells;
 pub(crate) use limits::Sql;
 pub use limits::SqlOptions;
 pub use rows::{RowsRequest, rows};

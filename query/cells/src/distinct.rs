@@ -1,0 +1,169 @@
+//! The distinct values of a table's text columns, most frequent first, and how they are kept.
+
+use std::sync::OnceLock;
+
+use limn_segment::TableRecord;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::BUDGET;
+
+/// Version of what is kept: part of every key.
+const VERSION: u32 = 1;
+
+/// Distinct values of a table, at most as many as the budget was.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Distinct {
+    /// The columns of which values were counted.
+    pub columns: Vec<DistinctColumn>,
+}
+
+/// The values of a column.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DistinctColumn {
+    /// As SQL calls it.
+    pub name: String,
+    /// Each value with the number of rows that have it, most frequent first, then by value.
+    pub values: Vec<(String, u64)>,
+    /// Whether every row has one of them, one that is too long, or none.
+    pub is_whole: bool,
+    /// Whether rows have values that are too long to be cells.
+    pub has_long: bool,
+}
+
+impl Distinct {
+    pub(crate) fn of(&self, name: &str) -> Option<&DistinctColumn> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// As it is kept.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        // Texts and numbers: this cannot fail.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// Reads what was kept; `None` if it is nothing of the kind.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Distinct> {
+        serde_json::from_slice(bytes).ok()
+    }
+
+    /// About how many bytes it takes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let values = self.columns.iter().flat_map(|column| &column.values);
+        let texts: usize = values.map(|(value, _)| value.len() + 48).sum();
+        texts + 64 * self.columns.len()
+    }
+}
+
+/// A value with its vector.
+#[derive(Debug)]
+pub(crate) struct ValueVector {
+    /// Its column's place.
+    pub(crate) column: usize,
+    /// Its place in the column.
+    pub(crate) at: usize,
+    /// Of unit length.
+    pub(crate) vector: Vec<f32>,
+}
+
+/// Distinct values, with what is made of them when it is needed first.
+#[derive(Debug, Default)]
+pub struct Kept {
+    /// The values.
+    pub distinct: Distinct,
+    /// Those that are compared by meaning.
+    pub(crate) vectors: OnceLock<Vec<ValueVector>>,
+}
+
+impl From<Distinct> for Kept {
+    fn from(distinct: Distinct) -> Kept {
+        Kept {
+            distinct,
+            vectors: OnceLock::new(),
+        }
+    }
+}
+
+/// What a table's distinct values depend on, as a hash: its files as the index knows them, how they
+/// are read, and which columns are withheld.
+#[must_use]
+pub fn key(record: &TableRecord) -> u128 {
+    let mut hasher = Xxh3::new();
+    let mut add = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    add(&format!("{VERSION} {BUDGET}"));
+    add(&record.lake);
+    add(&record.name);
+    for column in &record.columns {
+        add(&column.name);
+        add(&column.data_type);
+        add(column.notation.as_deref().unwrap_or_default());
+        add(if column.withheld { "withheld" } else { "" });
+    }
+    for file in record.files_now() {
+        add(&file.path);
+        add(&file.fingerprint);
+        add(file.etag.as_deref().unwrap_or_default());
+        add(file.version.as_deref().unwrap_or_default());
+        add(&format!("{} {}", file.size, file.modified_ms));
+        add(file.declared.as_deref().unwrap_or_default());
+        // How it is read is in its summary.
+        add(file.summary.as_deref().unwrap_or_default());
+        add(file.error.as_deref().unwrap_or_default());
+    }
+    hasher.digest128()
+}
+
+#[cfg(test)]
+mod tests {
+    use limn_segment::{ColumnRecord, FileRecord};
+
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_of_one_version_of_a_table() {
+        let record = |change: &dyn Fn(&mut TableRecord)| {
+            let mut record = TableRecord {
+                name: "a".to_owned(),
+                files: vec![FileRecord {
+                    path: "a.csv".to_owned(),
+                    fingerprint: "1".to_owned(),
+                    ..FileRecord::default()
+                }],
+                columns: vec![ColumnRecord::default()],
+                ..TableRecord::default()
+            };
+            change(&mut record);
+            key(&record)
+        };
+        let same = record(&|_| {});
+        assert_eq!(same, record(&|it| it.notes.push("a note".to_owned())));
+        let changes: [&dyn Fn(&mut TableRecord); 4] = [
+            &|it| it.files[0].fingerprint = "2".to_owned(),
+            &|it| it.columns[0].withheld = true,
+            &|it| it.name = "b".to_owned(),
+            &|it| it.files[0].summary = Some("{}".to_owned()),
+        ];
+        for change in changes {
+            assert_ne!(same, record(change));
+        }
+        let distinct = Distinct {
+            columns: vec![DistinctColumn {
+                name: "x\"y".to_owned(),
+                values: vec![("\u{0}\n\u{202e}".to_owned(), 3)],
+                is_whole: true,
+                has_long: false,
+            }],
+        };
+        assert_eq!(
+            Distinct::from_bytes(&distinct.to_bytes()).as_ref(),
+            Some(&distinct)
+        );
+        assert_eq!(Distinct::from_bytes(b"{\"columns\":3}"), None);
+    }
+}

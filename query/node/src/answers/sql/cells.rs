@@ -1,0 +1,65 @@
+//! Values of tables for a question: counted by statements, with their rights, limits and turn.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use limn_ask::{Catalogue, Engine, Limits};
+use limn_cells::{Asked, Kept, Reading};
+use limn_segment::TableRecord;
+
+use super::problems::problem;
+use super::{admitted, deadline};
+use crate::answers::Grant;
+use crate::node::Node;
+use crate::problem::Problem;
+
+/// A table that is to be read, and what is kept of its values.
+pub(in crate::answers) type Wanted = (TableRecord, Option<Arc<Kept>>);
+
+/// Reads tables for a question, one after the other, in one turn of the caller's. Each has a note of
+/// what could not be read.
+///
+/// # Errors
+/// A caller without the rights; as many statements are running as may.
+pub(in crate::answers) async fn read(
+    node: &Node,
+    grant: &Grant,
+    tables: Vec<Wanted>,
+    asked: Arc<Asked>,
+    timeout_s: Option<u64>,
+) -> Result<Vec<(Reading, Option<String>)>, Problem> {
+    let sql = admitted(node, grant)?;
+    let limits = Limits {
+        // The statements have limits of their own.
+        max_rows: None,
+        ..sql.options.limits(None, timeout_s)
+    };
+    // An answer is made of what is there when four fifths of the time are over.
+    let left = deadline(grant, &limits).saturating_duration_since(Instant::now());
+    let turn = sql.turn(&grant.caller).await?;
+    let until = Instant::now() + left * 4 / 5;
+    let lakes = sql.lakes();
+    let reading = async move {
+        let _turn = turn;
+        let mut read = Vec::with_capacity(tables.len());
+        for (record, kept) in tables {
+            let lakes = Arc::clone(&lakes);
+            let catalogue = Catalogue::new([record.clone()], move |url| lakes.open(url));
+            let catalogue = Arc::new(catalogue);
+            let engine = || {
+                let left = until.saturating_duration_since(Instant::now());
+                let limits = Limits {
+                    timeout: left.max(Duration::from_millis(1)),
+                    ..limits.clone()
+                };
+                Engine::new(Arc::clone(&catalogue), limits)
+            };
+            let reading = limn_cells::read(&engine, &record, kept, &asked).await;
+            let failure = reading.failure.as_ref();
+            let note = failure.map(|error| reading.note(&problem(error, &limits).message));
+            read.push((reading, note));
+        }
+        read
+    };
+    sql.home().run(reading).await
+}
