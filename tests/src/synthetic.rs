@@ -13,7 +13,7 @@
 use half::f16;
 use limn_segment::{
     Block, BlockKind, ColumnRecord, Deletes, Field, FileRecord, IndexStore, SegmentReader,
-    Snapshot, TableBlocks, TableKey, TableRecord, analyzer,
+    Snapshot, TableBlocks, TableKey, TableRecord, TableValues, analyzer,
 };
 
 use crate::random;
@@ -306,6 +306,7 @@ impl Base {
         };
         let blocks = TableBlocks {
             content: None,
+            values: TableValues::default(),
             table,
             location,
             blocks: vec![schema, rows],

@@ -58,6 +58,7 @@ mod tokens;
 mod traces;
 mod triggers;
 mod usage;
+mod values;
 mod verify;
 mod views;
 mod watch;

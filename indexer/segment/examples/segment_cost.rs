@@ -176,6 +176,7 @@ fn table(name: &str, csv: &str, context: Option<String>) -> TableBlocks {
     blocks.push(block(BlockKind::Cells, Field::Cells, cells.join(" | ")));
     TableBlocks {
         content: None,
+        values: TableValues::default(),
         table: TableKey {
             lake: "file:///corpora".into(),
             name: name.into(),

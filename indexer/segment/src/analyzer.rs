@@ -10,11 +10,10 @@
 //! Any change of the terms that come out is a new [`ANALYZER_VERSION`]: segments record theirs, and
 //! a question must be analyzed like the segments it is put to.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 
+use limn_profile::value_key::fold;
 use rust_stemmers::{Algorithm, Stemmer};
-use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 /// Version of the rules in this file; recorded in segments and snapshots.
@@ -55,45 +54,6 @@ pub fn analyze_beginning(text: &str, wanted: impl Fn(u8) -> bool, visit: &mut im
         splitter.end(&mut word_came);
     }
     STEMS.set(Some(stems));
-}
-
-/// NFKC with decorations removed, for text that is not ASCII already.
-pub(crate) fn fold(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut latin = false;
-    for c in text.nfkd() {
-        if is_combining_mark(c) {
-            // Marks are dropped after Latin letters only: elsewhere they make different letters.
-            if !latin {
-                out.push(c);
-            }
-            continue;
-        }
-        latin = c.is_ascii_alphabetic() || ('\u{c0}'..='\u{24f}').contains(&c);
-        match c {
-            'ß' => out.push_str("ss"),
-            'æ' => out.push_str("ae"),
-            'Æ' => out.push_str("AE"),
-            'œ' => out.push_str("oe"),
-            'Œ' => out.push_str("OE"),
-            'ø' => out.push('o'),
-            'Ø' => out.push('O'),
-            'ł' => out.push('l'),
-            'Ł' => out.push('L'),
-            'đ' | 'ð' => out.push('d'),
-            'Đ' | 'Ð' => out.push('D'),
-            'þ' => out.push_str("th"),
-            'Þ' => out.push_str("Th"),
-            'ı' => out.push('i'),
-            '\u{2019}' => out.push('\''),
-            c => out.push(c),
-        }
-    }
-    // Recompose what was not folded, so that one letter has one spelling.
-    Cow::Owned(out.nfc().collect())
 }
 
 /// What kind of character comes before a possible boundary.

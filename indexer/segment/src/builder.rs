@@ -15,6 +15,8 @@ use crate::lexical::{BlockTerms, LexicalWriter};
 use crate::snapshot::{SegmentEntry, nonce};
 use crate::table::{BlockKind, Shard, TableBlocks, TableContent, TableKey};
 use crate::tables::TableWriter;
+use crate::values::TableValues;
+use crate::values::writer::{ValueSections, ValueWriter};
 use crate::vectors::VectorWriter;
 use crate::whole;
 
@@ -75,6 +77,8 @@ pub struct SegmentStats {
     pub vectors: u64,
     /// tantivy's files.
     pub lexical: u64,
+    /// Hashes of values.
+    pub values: u64,
     /// Kinds, lengths, tables, checksums, padding.
     pub other: u64,
 }
@@ -137,7 +141,7 @@ pub fn build_segment(
                 vector: block.vector.as_deref(),
             })?;
         }
-        writer.end_table(&table.location, table.content)?;
+        writer.end_table(&table.location, table.content, &table.values)?;
     }
     writer.finish()
 }
@@ -160,6 +164,7 @@ pub(crate) struct SegmentWriter {
     vector_count: u32,
     blocks: BlockWriter,
     directory: TableWriter,
+    values: ValueWriter,
     placed: Vec<(TableKey, u32, u32)>,
 }
 
@@ -172,6 +177,7 @@ impl SegmentWriter {
             vector_count: 0,
             blocks: BlockWriter::default(),
             directory: TableWriter::default(),
+            values: ValueWriter::default(),
             placed: Vec::new(),
         })
     }
@@ -213,6 +219,7 @@ impl SegmentWriter {
         &mut self,
         location: &str,
         content: Option<TableContent>,
+        values: &TableValues,
     ) -> Result<(), SegmentError> {
         let end = self.blocks.count() as u32;
         let Some((table, first, count)) = self.placed.last_mut() else {
@@ -220,6 +227,8 @@ impl SegmentWriter {
         };
         *count = end - *first;
         if *count > 0 {
+            let added = self.values.add(self.directory.count, values);
+            added.map_err(|detail| SegmentError::invalid(table.to_string(), detail))?;
             self.directory.add(table, location, *count, content)?;
         }
         Ok(())
@@ -237,6 +246,7 @@ impl SegmentWriter {
             vector_count,
             blocks,
             directory,
+            values,
             placed,
         } = self;
         if blocks.count() == 0 {
@@ -256,11 +266,13 @@ impl SegmentWriter {
         } = blocks.finish().map_err(failed)?;
         let (vectors, graph) = vectors.finish(settings.graph_above).map_err(failed)?;
         let files = lexical.finish()?;
+        let values = values.finish().map_err(failed)?;
         let mut stats = SegmentStats {
             texts: texts.len() as u64,
             text_hashes: hashes.len() as u64,
             vectors: vectors.len() as u64,
             lexical: files.iter().map(|(_, bytes)| bytes.len() as u64).sum(),
+            values: values.as_ref().map_or(0, ValueSections::bytes),
             other: 0,
         };
 
@@ -268,6 +280,10 @@ impl SegmentWriter {
         out.add(section::TEXTS, &texts);
         out.add(section::TEXT_HASHES, &hashes);
         drop((texts, hashes));
+        if let Some(values) = &values {
+            out.add(section::FILE_VALUES, &values.by_file);
+            out.add(section::VALUES, &values.by_value);
+        }
         // The matrix begins after its header of 8 bytes.
         out.pad_to(ROW_ALIGNMENT, ROW_ALIGNMENT - crate::graph::MATRIX_HEADER);
         out.add(section::VECTORS, &vectors);
@@ -286,6 +302,9 @@ impl SegmentWriter {
             out.add(section::TABLE_CONTENTS, known);
         }
         out.add(section::TABLES, &directory.finish()?);
+        if let Some(values) = &values {
+            out.add(section::VALUE_INDEX, &values.index);
+        }
 
         let contents = Contents {
             analyzer: ANALYZER_VERSION,
@@ -308,7 +327,8 @@ impl SegmentWriter {
         let id = seal(&mut bytes, &contents)?;
         bytes.shrink_to_fit();
         let size = bytes.len() as u64;
-        stats.other = size - stats.texts - stats.text_hashes - stats.vectors - stats.lexical;
+        let known = [stats.texts, stats.text_hashes, stats.vectors, stats.lexical];
+        stats.other = size - known.into_iter().sum::<u64>() - stats.values;
         Ok(BuiltSegment {
             id,
             entry: SegmentEntry {

@@ -85,6 +85,10 @@ impl SectionFile {
         }
     }
 
+    pub(crate) fn damaged(&self, detail: &str) -> SegmentError {
+        self.file.damaged(detail)
+    }
+
     pub(crate) fn read_all(&self) -> Result<OwnedBytes, SegmentError> {
         self.read(0..self.length)
     }

@@ -17,8 +17,8 @@ use crate::error::SegmentError;
 use crate::table::Shard;
 
 /// Version of the segment format that this build writes, and the newest it reads. Segments of
-/// version 1 have no whole terms.
-pub const SEGMENT_FORMAT: u32 = 2;
+/// version 1 have no whole terms, those of version 2 no values by their hashes.
+pub const SEGMENT_FORMAT: u32 = 3;
 
 /// Unit of verification.
 pub(crate) const CHUNK: usize = 64 << 10;
@@ -35,6 +35,9 @@ pub(crate) mod section {
     pub(crate) const BLOCKS: &str = "blocks";
     pub(crate) const TABLES: &str = "tables";
     pub(crate) const TABLE_CONTENTS: &str = "table-contents";
+    pub(crate) const FILE_VALUES: &str = "file-values";
+    pub(crate) const VALUES: &str = "values";
+    pub(crate) const VALUE_INDEX: &str = "value-index";
     pub(crate) const TANTIVY: &str = "tantivy/";
 }
 
@@ -304,7 +307,7 @@ mod tests {
         bytes[end - 16..end - 8].copy_from_slice(&sum.to_le_bytes());
         let error = open("s", &bytes, end as u64).unwrap_err();
         assert!(
-            matches!(error, SegmentError::NewerFormat { found: 3, .. }),
+            matches!(error, SegmentError::NewerFormat { found: 4, .. }),
             "{error}"
         );
     }

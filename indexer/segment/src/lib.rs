@@ -35,6 +35,7 @@
 //!             vector: Some(vec![half::f16::ONE, half::f16::ZERO]),
 //!         }],
 //!         content: None,
+//!         values: TableValues::default(),
 //!     }],
 //!     &SegmentSettings::new(2, table.shard(1)),
 //! )?;
@@ -126,6 +127,7 @@ mod table;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod values;
 mod vectors;
 mod verify;
 
@@ -171,4 +173,5 @@ pub use table::{
     text_hash,
 };
 pub use tables::{SegmentTable, SegmentTables};
+pub use values::{ColumnValues, TableValues};
 pub use verify::{Problem, Verified};

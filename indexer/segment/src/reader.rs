@@ -27,6 +27,8 @@ use crate::remote::{RemoteSegment, check_footer, check_size};
 use crate::snapshot::SegmentEntry;
 use crate::table::{BlockKind, Field, Shard};
 use crate::tables::SegmentTables;
+use crate::values::TableValues;
+use crate::values::index::ValueIndex;
 use crate::vectors::VectorReader;
 
 /// How many readers there were in this process.
@@ -53,6 +55,8 @@ pub struct SegmentReader {
     blocks: BlockTable,
     lexical: LexicalReader,
     vectors: VectorReader,
+    /// None where no table has values.
+    values: Option<ValueIndex>,
     texts: SectionFile,
     hashes: SectionFile,
 }
@@ -207,6 +211,16 @@ impl SegmentReader {
             with_vectors,
             contents.graph,
         )?;
+        let values = match contents.section(section::VALUE_INDEX) {
+            Some(_) => {
+                let index = section(section::VALUE_INDEX)?.read_all()?;
+                let by_file = section(section::FILE_VALUES)?;
+                let by_value = section(section::VALUES)?;
+                let opened = ValueIndex::open(&index, by_file, by_value, contents.tables);
+                Some(opened.map_err(damaged)?)
+            }
+            None => None,
+        };
         Ok(Arc::new(SegmentReader {
             id: OPENED.fetch_add(1, Ordering::Relaxed),
             path: entry.path.clone(),
@@ -215,6 +229,7 @@ impl SegmentReader {
             blocks,
             lexical,
             vectors,
+            values,
             texts,
             hashes,
             contents,
@@ -232,13 +247,16 @@ impl SegmentReader {
         self.file.verify()
     }
 
-    /// Brings what questions read of every segment (words and vectors, no texts), in as few requests as can be, and verifies it. Of a local
+    /// Brings what questions read of every segment (words, values and vectors, no texts), in as few requests as can be, and verifies it. Of a local
     /// segment it is read from the disk.
     ///
     /// # Errors
     /// Those of reading the segment.
     pub fn bring(&self) -> Result<(), SegmentError> {
-        let wanted = |name: &str| name == section::VECTORS || name.starts_with(section::TANTIVY);
+        let wanted = |name: &str| {
+            [section::VALUES, section::VECTORS].contains(&name)
+                || name.starts_with(section::TANTIVY)
+        };
         let sections = self.contents.sections.iter();
         let extents = sections
             .filter(|it| wanted(&it.name))
@@ -479,6 +497,38 @@ impl SegmentReader {
         visit: &mut dyn FnMut(usize, &[u32]),
     ) -> Result<(), SegmentError> {
         self.lexical.whole(terms, visit)
+    }
+
+    /// Calls `visit` with each table, by its number, and column that hold a value with this
+    /// [hash](limn_profile::value_key::hash), of those whose hashes are kept, in order.
+    ///
+    /// # Errors
+    /// Those of reading the segment.
+    pub fn holding_value(
+        &self,
+        hash: u64,
+        visit: &mut dyn FnMut(u32, u32),
+    ) -> Result<(), SegmentError> {
+        let values = self.values.as_ref();
+        values.map_or(Ok(()), |values| values.holding(hash, visit))
+    }
+
+    /// The name of a column that [`SegmentReader::holding_value`] gave.
+    ///
+    /// # Errors
+    /// As [`SegmentReader::holding_value`].
+    pub fn value_column(&self, table: u32, column: u32) -> Result<Option<String>, SegmentError> {
+        let values = self.values.as_ref();
+        values.map_or(Ok(None), |values| values.column_name(table, column))
+    }
+
+    /// The hashes of the values of the table of this number.
+    ///
+    /// # Errors
+    /// As [`SegmentReader::holding_value`].
+    pub fn table_values(&self, table: u32) -> Result<TableValues, SegmentError> {
+        let values = self.values.as_ref();
+        values.map_or(Ok(TableValues::default()), |values| values.of_table(table))
     }
 
     /// Calls `visit` with each term of a field that is [near](Near) a word, in order: of deleted

@@ -8,6 +8,8 @@ use std::fmt;
 use half::f16;
 use serde::{Deserialize, Serialize};
 
+use crate::values::TableValues;
+
 /// A table's identity: the lake's root URL and the table's name in it.
 ///
 /// A run over one lake touches no other lake's tables, even where names coincide.
@@ -236,6 +238,8 @@ pub struct TableBlocks {
     pub blocks: Vec<Block>,
     /// What its copies have in common with it, where that is known.
     pub content: Option<TableContent>,
+    /// Hashes of its values.
+    pub values: TableValues,
 }
 
 /// What a table holds, as far as it takes to find its copies.

@@ -17,13 +17,10 @@
 
 use std::collections::BTreeSet;
 
-use unicode_normalization::char::is_combining_mark;
+pub use limn_profile::value_key::key;
 
-use crate::analyzer::fold;
 use crate::table::{Block, Field, TableKey};
 
-/// Whoever writes this much by heart wants parts of it.
-const MAX_KEY_BYTES: usize = 96;
 /// Folders of a table's name below which the rest of it is a name, too.
 const FOLDERS: usize = 8;
 
@@ -63,38 +60,6 @@ impl Whole {
         };
         [kind, key].concat()
     }
-}
-
-/// The letters and digits of a text in lower case, folded as terms are; `None` where there are
-/// none, or more than 96 bytes of them. A number keeps the point between digits: 12.5 is not 125.
-///
-/// ```
-/// use limn_segment::whole::key;
-/// assert_eq!(key("Promo_Code"), key("promo code"));
-/// assert_eq!(key("US-10,123,456 B2").as_deref(), Some("us10123456b2"));
-/// assert_eq!(key("1,012.50").as_deref(), Some("1012.50"));
-/// ```
-#[must_use]
-pub fn key(text: &str) -> Option<String> {
-    // A byte of the key takes at most a few of the text, of which separators are not many.
-    if text.len() > 8 * MAX_KEY_BYTES {
-        return None;
-    }
-    let text = fold(text);
-    let is_number = !text.chars().any(char::is_alphabetic);
-    let mut key = String::with_capacity(text.len());
-    let mut characters = text.chars().peekable();
-    while let Some(c) = characters.next() {
-        if c.is_alphanumeric() || is_combining_mark(c) {
-            key.extend(c.to_lowercase());
-        } else if is_number && c == '.' {
-            let is_before = key.ends_with(|c: char| c.is_ascii_digit());
-            if is_before && characters.peek().is_some_and(char::is_ascii_digit) {
-                key.push(c);
-            }
-        }
-    }
-    (!key.is_empty() && key.len() <= MAX_KEY_BYTES).then_some(key)
 }
 
 /// Calls `visit` with each code of a text: what stands between white space and has digits together
@@ -193,27 +158,6 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::*;
     use crate::table::BlockKind;
-
-    #[test]
-    fn keys_forget_case_and_separators_and_keep_decimal_points() {
-        for (text, expected) in [
-            ("promo_code", "promocode"),
-            ("PromoCode", "promocode"),
-            (" Promo-Code ", "promocode"),
-            ("sales/2024/Orders", "sales2024orders"),
-            ("3FA85F64-5717", "3fa85f645717"),
-            ("-1,012.50", "1012.50"),
-            ("2024-01-02", "20240102"),
-            ("v1.2", "v12"),
-            ("Łódź", "lodz"),
-            ("東京", "東京"),
-        ] {
-            assert_eq!(key(text).as_deref(), Some(expected), "{text}");
-        }
-        assert_eq!(key(" _-"), None);
-        assert_eq!(key(&"a".repeat(MAX_KEY_BYTES + 1)), None);
-        assert_eq!(key(&" a".repeat(10_000)), None);
-    }
 
     #[test]
     fn codes_have_digits_and_something_else() {

@@ -11,7 +11,7 @@ use limn_formats::{Held, Room};
 use limn_lake::assemble::merge_files;
 use limn_lake::evolution::{Shapes, arrange};
 use limn_lake::{Contexts, Group, TableName, content};
-use limn_profile::{FileSummary, Redact, TableSummary};
+use limn_profile::{FileSummary, Redact, TableSummary, file_id};
 use limn_segment::{FileRecord, TableRecord};
 use limn_store::Store;
 use serde::{Deserialize, Serialize};
@@ -35,8 +35,9 @@ use crate::report::Failure;
 use crate::resample::{kept_sample, sampled_summaries};
 use crate::select::{Work, route};
 use crate::sketches::{keep, kept};
+use crate::values::DraftValues;
 use crate::weight;
-use crate::wire::WireRow;
+use crate::wire::{Wire, WireRow};
 
 /// Where a published table's blocks are.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -70,6 +71,8 @@ pub struct TableDraft {
     pub row: Option<WireRow>,
     /// What the files hold; `None` where nothing is to be said of it.
     pub summary: Option<TableSummary>,
+    /// Hashes of its values.
+    pub values: Wire<DraftValues>,
     /// The blocks it had until now, if they are to go.
     pub replaces: Option<Position>,
     /// Its words until now.
@@ -312,6 +315,7 @@ impl Assembler {
             group,
             row: Some(WireRow(row)),
             summary: None,
+            values: Wire(DraftValues::none()),
             replaces: Position::of(record),
             before: None,
             known: is_searchable(record),
@@ -358,6 +362,7 @@ impl Assembler {
             group: plan.id,
             row: row.map(WireRow),
             summary: None,
+            values: Wire(DraftValues::none()),
             replaces: None,
             before: None,
             known: old.is_some_and(is_searchable),
@@ -384,6 +389,9 @@ impl Assembler {
             summary = last;
             files.extend(of_last);
         }
+        let holder = |file| self.holder(group, &files, file);
+        let values = summary.as_mut().map(|it| DraftValues::taken(it, holder));
+        let mut values = values.unwrap_or_else(DraftValues::none);
         let mut now = None;
         if let (Some(old), Some(whole), true) = (old, &summary, failures.is_empty())
             && let Some(kept) = kept_sample(old, &mut files, whole, self.resample_threshold)
@@ -392,6 +400,9 @@ impl Assembler {
         }
         for summary in [&mut summary, &mut now].into_iter().flatten() {
             summary.redact(self.redact);
+        }
+        if let Some(whole) = now.as_ref().or(summary.as_ref()) {
+            values.withhold(whole);
         }
         let mut row = catalog_row(&self.lake, group, summary.as_ref(), files, contexts);
         if let Some(format) = read.shown_format(group) {
@@ -432,10 +443,23 @@ impl Assembler {
         };
         Some(TableDraft {
             summary: Some(summary),
+            values: Wire(values),
             replaces: old.and_then(Position::of),
             before: old.map(|old| Before::of(old, is_current)),
             ..draft(Some(row))
         })
+    }
+
+    /// Where the hashes of a file's values are published.
+    fn holder(&self, group: &Group, files: &[FileRecord], id: u64) -> Option<Position> {
+        let mut listed = group.files.iter();
+        if let Some(file) = listed.find(|it| file_id(&it.object.path) == id) {
+            let content = Some(file.content_fingerprint());
+            return self.published.holder(content, &file.object.path);
+        }
+        // Of a table whose files have other names now.
+        let last = files.iter().find(|it| file_id(&it.path) == id)?;
+        self.published.holder(None, &last.path)
     }
 
     /// The last good version of a table whose files have other names now, and its files.
@@ -495,6 +519,7 @@ fn again(group: GroupId, row: TableRecord, redact: Redact) -> Option<TableDraft>
     Some(TableDraft {
         group,
         summary: Some(summary),
+        values: Wire(DraftValues::as_published(Position::of(&row))),
         replaces: Position::of(&row),
         before: Some(Before::of(&row, true)),
         known: is_searchable(&row),

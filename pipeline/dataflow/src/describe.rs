@@ -18,6 +18,7 @@ use crate::narrate::store::NarrationStore;
 use crate::options::Words;
 use crate::progress::Progress;
 use crate::report::Failure;
+use crate::values::DraftValues;
 use crate::wire::{Wire, WireRow};
 
 /// What becomes of one table in an epoch.
@@ -27,6 +28,8 @@ pub struct TableChange {
     pub row: Option<WireRow>,
     /// The texts of the table.
     pub blocks: Wire<Vec<TextBlock>>,
+    /// Hashes of its values.
+    pub values: Wire<DraftValues>,
     /// The blocks it had until now.
     pub replaces: Option<Position>,
     /// Whether the index had the table.
@@ -120,6 +123,7 @@ impl Describer {
         let mut change = TableChange {
             row: draft.row,
             blocks: Wire(Vec::new()),
+            values: draft.values,
             replaces: draft.replaces,
             known: draft.known,
             failures: draft.failures,

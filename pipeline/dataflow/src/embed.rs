@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use half::f16;
 use limn_formats::Held;
 use limn_models::{Embedder, EmbeddingService};
-use limn_segment::{Block, BlockKind, Field, IndexStore, SegmentReader, text_hash};
+use limn_segment::{Block, BlockKind, Field, IndexStore, SegmentReader, TableValues, text_hash};
 use limn_summary::TextBlock;
 use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
@@ -22,6 +22,7 @@ use crate::narrate::awaiting::{Awaiting, AwaitingTable};
 use crate::progress::Progress;
 use crate::published_vectors::PublishedVectors;
 use crate::report::Failure;
+use crate::values::DraftValues;
 use crate::wire::{Wire, WireRow};
 
 /// A table's change with its vectors, ready for a segment.
@@ -31,6 +32,8 @@ pub struct EmbeddedTable {
     pub row: Option<WireRow>,
     /// Texts with their vectors.
     pub blocks: Wire<Vec<Block>>,
+    /// Hashes of its values.
+    pub values: Wire<TableValues>,
     /// The blocks it had until now.
     pub replaces: Option<Position>,
     /// Whether the index had the table.
@@ -93,6 +96,7 @@ impl BlockEmbedder {
         let TableChange {
             row,
             blocks,
+            values,
             replaces,
             known,
             failures,
@@ -100,6 +104,10 @@ impl BlockEmbedder {
             held,
         } = change;
         let texts = blocks.0;
+        let values = match texts.is_empty() {
+            true => TableValues::default(),
+            false => self.values(values.0).await?,
+        };
         let replaced = match &replaces {
             Some(position) if !texts.is_empty() => self.replaced_vectors(position).await?,
             _ => HashMap::new(),
@@ -149,12 +157,47 @@ impl BlockEmbedder {
         Ok(vec![EmbeddedTable {
             row,
             blocks: Wire(blocks),
+            values: Wire(values),
             replaces,
             known,
             failures,
             awaits,
             held,
         }])
+    }
+
+    /// A segment that this run made, with tables that it describes again.
+    async fn reopened(&self, path: &str) -> Result<Option<Arc<SegmentReader>>, PipelineError> {
+        let Some(entry) = self.awaiting.segment(path) else {
+            return Ok(None);
+        };
+        let reader = {
+            let mut open = self.reopened.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(open.entry(path.to_owned()).or_default())
+        };
+        let open = || SegmentReader::open(&self.index.store, &entry);
+        Ok(Some(Arc::clone(reader.get_or_try_init(open).await?)))
+    }
+
+    /// The hashes of a table's values, with those that are published.
+    async fn values(&self, values: DraftValues) -> Result<TableValues, PipelineError> {
+        let mut from = Vec::with_capacity(values.from.len());
+        for (position, files) in values.from {
+            let segment = &position.segment;
+            let reader = match self.reopened(segment).await? {
+                Some(reader) => reader,
+                None => self.published.segment(segment).await?,
+            };
+            let table = reader.table_of(position.first_block);
+            from.push((reader.table_values(table)?, files));
+        }
+        Ok(match values.table {
+            Some(mut table) => {
+                table.fill(&from);
+                table
+            }
+            None => from.pop().map(|(table, _)| table).unwrap_or_default(),
+        })
     }
 
     /// The vectors by text hash of a table that this run published and describes again; the snapshot
@@ -164,16 +207,9 @@ impl BlockEmbedder {
         position: &Position,
     ) -> Result<HashMap<u128, Vec<f16>>, PipelineError> {
         let mut vectors = HashMap::new();
-        let Some(entry) = self.awaiting.segment(&position.segment) else {
+        let Some(reader) = self.reopened(&position.segment).await? else {
             return Ok(vectors);
         };
-        let reader = {
-            let mut open = self.reopened.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(open.entry(position.segment.clone()).or_default())
-        };
-        let reader = reader
-            .get_or_try_init(|| SegmentReader::open(&self.index.store, &entry))
-            .await?;
         for block in position.first_block..position.first_block + position.blocks {
             if let Some(vector) = reader.vector(block)? {
                 vectors.insert(reader.text_hash(block)?, vector);

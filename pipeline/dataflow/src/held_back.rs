@@ -21,7 +21,8 @@ use crate::changes::GroupId;
 use crate::documents::{fill_row, now_ms};
 use crate::published::{Published, failures_of, is_searchable};
 use crate::sketches::{keep, kept};
-use crate::wire::WireRow;
+use crate::values::DraftValues;
+use crate::wire::{Wire, WireRow};
 
 /// Published groups that a run leaves alone, with the paths and names of their tables.
 #[derive(Default)]
@@ -129,6 +130,8 @@ pub fn restated(group: GroupId, published: &TableRecord, redact: Redact) -> Opti
     Some(TableDraft {
         group,
         summary,
+        // Among them may be what is withheld now.
+        values: Wire(DraftValues::none()),
         replaces: Position::of(published),
         before: Some(Before::of(published, false)),
         known: is_searchable(published),

@@ -71,6 +71,7 @@ pub mod segments;
 pub mod select;
 pub mod session;
 pub mod sketches;
+mod values;
 mod weight;
 pub mod wire;
 

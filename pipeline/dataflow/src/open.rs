@@ -201,6 +201,7 @@ impl Opening {
                 sample_rows: options.sample_rows,
                 scan_budget: options.scan_budget,
                 seed: options.seed,
+                values: terms.settings.kept_values(),
                 room: room.clone(),
                 confined: options.confined_program.clone().map(Confined::new),
                 containers: OpenContainers::keeping(options.held_memory / KEPT_CONTAINERS),

@@ -9,7 +9,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use limn_lake::{Contexts, Filters};
 use limn_models::{LanguageModel, ModelError, ModelId};
-use limn_profile::{Redact, SUMMARY_VERSION};
+use limn_profile::{KeptValues, Redact, SUMMARY_VERSION};
 use limn_segment::analyzer::ANALYZER_VERSION;
 use limn_segment::{Narrator, Snapshot};
 use limn_summary::narration::NARRATION_PROMPT_VERSION;
@@ -32,6 +32,9 @@ const LAKES: &str = "lakes";
 const CHANGING: &str = "changing";
 /// Where it names the filters of lakes ([`crate::filtering`]).
 pub(crate) const FILTERS: &str = "filters";
+
+/// By how many values of a file its table is found, by default.
+pub const DEFAULT_VALUES: u32 = 1_000_000;
 
 /// Shards of a new index by default.
 pub const DEFAULT_SHARDS: u32 = 2;
@@ -94,6 +97,9 @@ pub struct RunOptions {
     pub sample_rows: usize,
     /// Bytes read of one file for its profile.
     pub scan_budget: u64,
+    /// By how many values of a file, beyond those that its profile keeps whole, its table is found; `None` goes on with what
+    /// the index remembers, at first [`DEFAULT_VALUES`].
+    pub values: Option<u32>,
     /// Joins are looked for in lakes of up to so many tables with ten columns each, at about 5 KB of memory a column; 0
     /// looks for none.
     pub join_tables: u64,
@@ -129,6 +135,7 @@ impl Default for RunOptions {
             redact: None,
             sample_rows: 5,
             scan_budget: 16 << 20,
+            values: None,
             join_tables: 10_000,
             seed: 0,
         }
@@ -250,6 +257,9 @@ pub struct IndexSettings {
     pub sample_rows: usize,
     /// Bytes read of one file for its profile.
     pub scan_budget: u64,
+    /// By how many values of a file its table is found.
+    #[serde(default = "default_values", skip_serializing_if = "is_default_values")]
+    pub values: u32,
     /// Seed of the row priorities.
     pub seed: u64,
     /// Whose values are kept out.
@@ -262,6 +272,14 @@ pub struct IndexSettings {
     pub summaries: u32,
     /// Version of the analyzer.
     pub analyzer: u32,
+}
+
+fn default_values() -> u32 {
+    DEFAULT_VALUES
+}
+
+fn is_default_values(values: &u32) -> bool {
+    *values == DEFAULT_VALUES
 }
 
 fn is_off(redact: &Redact) -> bool {
@@ -300,6 +318,10 @@ impl IndexSettings {
             narrator,
             sample_rows: options.sample_rows,
             scan_budget: options.scan_budget,
+            values: options
+                .values
+                .or(before.map(|before| before.values))
+                .unwrap_or(DEFAULT_VALUES),
             seed: options.seed,
             // Remembered, as filters are: a run without the option must not bring values back.
             redact: options
@@ -363,6 +385,17 @@ impl IndexSettings {
         }
     }
 
+    /// What is kept of the values of a file.
+    pub fn kept_values(&self) -> KeptValues {
+        KeptValues {
+            most: match self.redact {
+                Redact::AllValues => 0,
+                Redact::Off | Redact::Marked => self.values,
+            },
+            hides_personal: self.redact == Redact::Marked,
+        }
+    }
+
     /// A fingerprint that takes part in every member: other settings, another state.
     pub fn fingerprint(&self) -> MemberId {
         xxhash_rust::xxh3::xxh3_128(serde_json::json!(self).to_string().as_bytes())
@@ -374,6 +407,7 @@ impl IndexSettings {
             (
                 it.sample_rows,
                 it.scan_budget,
+                it.values,
                 it.seed,
                 it.redact,
                 it.summaries,

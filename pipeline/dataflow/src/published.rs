@@ -20,6 +20,7 @@ use limn_segment::{
     Sketches, Snapshot, TableKey, TableRecord,
 };
 
+use crate::assemble::Position;
 use crate::changes::{GroupId, MemberId};
 use crate::error::PipelineError;
 use crate::graph::{GraphRow, GraphSize};
@@ -325,10 +326,16 @@ impl Published {
             state.by_content.get(&content)?.clone()
         };
         let known = table.files.get(file as usize)?;
+        if known.since_sample == Some(SinceSample::Went) {
+            // Nothing but its summary is published any more.
+            return None;
+        }
         match &known.error {
             _ if known.no_table => Some(KnownFile::NoTable),
             Some(error) => Some(KnownFile::Unread(error.clone())),
-            None => kept(known).ok()?.map(|it| KnownFile::Summary(Box::new(it))),
+            None => kept(known)
+                .ok()?
+                .map(|it| KnownFile::Summary(Box::new(it.with_published_hashes()))),
         }
     }
 
@@ -410,7 +417,22 @@ impl Published {
     pub fn last_good(&self, path: &str) -> Option<FileSummary> {
         let (table, file) = self.state().by_path.get(&hash_of(path))?.clone();
         let known = table.files.get(file as usize)?;
-        kept(known).ok()?
+        kept(known).ok()?.map(FileSummary::with_published_hashes)
+    }
+
+    /// The table that has the hashes of a file's values: of this version of it, or of the last one that could be read. None
+    /// where files are to be read anew.
+    pub fn holder(&self, content: Option<Fingerprint>, path: &str) -> Option<Position> {
+        let state = self.state();
+        state.reuse?;
+        let of_content = content.and_then(|content| state.by_content.get(&content));
+        let is_read = |place: &&Place| {
+            let file = place.0.files.get(place.1 as usize);
+            file.is_some_and(|file| file.error.is_none())
+        };
+        let found = of_content.filter(is_read);
+        let (table, _) = found.or_else(|| state.by_path.get(&hash_of(path)))?;
+        Position::of(table)
     }
 }
 

@@ -53,6 +53,24 @@ impl PublishedVectors {
         state.snapshot = snapshot;
     }
 
+    /// A segment of the snapshot.
+    ///
+    /// # Errors
+    /// A published segment cannot be read, or the snapshot does not name it.
+    pub async fn segment(&self, path: &str) -> Result<Arc<SegmentReader>, PipelineError> {
+        let mut state = self.state.write().await;
+        if !state.is_open {
+            state.open(&self.index).await?;
+        }
+        let number = state.numbers.get(path);
+        let reader = number.and_then(|number| state.segments.get(number));
+        let unnamed = || SegmentError::Damaged {
+            object: path.to_owned(),
+            detail: "a row names it, and the snapshot does not".to_owned(),
+        };
+        Ok(reader.cloned().ok_or_else(unnamed)?)
+    }
+
     /// The vector of a text.
     ///
     /// # Errors

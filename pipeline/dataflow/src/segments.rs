@@ -106,7 +106,9 @@ impl Stash {
             true => Held::default(),
             false => {
                 let row = row.map_or(0, |row| weight::of_row(&row.0));
-                room.hold(row + weight::of_blocks(&table.blocks.0))
+                room.hold(
+                    row + weight::of_blocks(&table.blocks.0) + weight::of_values(&table.values.0),
+                )
             }
         };
         let waiting = self.shards.entry(shard).or_default();
@@ -287,6 +289,7 @@ impl SegmentWriter {
                         location: row.location.clone(),
                         blocks: table.blocks.0,
                         content: table_content(&row),
+                        values: table.values.0,
                     });
                 }
                 result.exposed.extend(exposed(&row));

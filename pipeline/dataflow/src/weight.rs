@@ -6,25 +6,27 @@
 //! each (`crate::segments`).
 
 use limn_profile::FileSummary;
-use limn_segment::{Block, ColumnRecord, TableRecord};
+use limn_segment::{Block, ColumnRecord, TableRecord, TableValues};
 
 use crate::assemble::TableDraft;
 
 /// What a table takes besides what is counted.
 const FIXED: usize = 2 << 10;
+/// Sixteen bytes a value, of about three packed ones.
+const UNPACKED: u64 = 6;
 /// What an allocation takes besides what is in it, about.
 const WORD: usize = 16;
 
 /// What a file's summary will take as a table: a worker makes tables of all that has been read before anything else goes on.
 pub fn of_table_to_be(summary: &FileSummary) -> u64 {
-    FIXED as u64 + 4 * summary.held()
+    FIXED as u64 + 4 * summary.held() + 2 * summary.held_hashes()
 }
 
 /// A table before it is put into words: its summary, the row that says the same, and the texts to come.
 pub fn of_draft(draft: &TableDraft) -> u64 {
     let summary = draft.summary.as_ref().map_or(0, |summary| summary.held());
     let row = draft.row.as_ref().map_or(0, |row| of_row(&row.0));
-    2 * summary + row
+    2 * summary + row + draft.values.0.held()
 }
 
 /// A table's catalog row.
@@ -56,6 +58,11 @@ fn of_column(column: &ColumnRecord) -> usize {
     let patterns = column.patterns.len() * 64;
     let names = column.name.len() + column.data_type.len() + 2 * WORD;
     size_of::<ColumnRecord>() + names + patterns + texts.chain(values).sum::<usize>()
+}
+
+/// Hashes of values: a segment that is built has them unpacked.
+pub fn of_values(values: &TableValues) -> u64 {
+    UNPACKED * values.held()
 }
 
 /// Texts with their vectors.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use limn_profile::{DeclaredReading, HeaderLine};
+use limn_profile::{DeclaredReading, HeaderLine, KeptValues};
 
 use crate::confined::Confined;
 use crate::containers::OpenContainers;
@@ -24,6 +24,8 @@ pub struct ReadOptions {
     pub scan_budget: u64,
     /// What rows and ranges are drawn with. Default 0.
     pub seed: u64,
+    /// Values of a file beyond those that its profile keeps whole. Default: none.
+    pub values: KeptValues,
     /// Room for what is read, shared by all who read at once. Default: any.
     pub room: Room,
     /// Reads views of databases and spreadsheets; without one they are refused. Default none.
@@ -73,6 +75,7 @@ impl Default for ReadOptions {
             sample_rows: 5,
             scan_budget: 16 << 20,
             seed: 0,
+            values: KeptValues::default(),
             room: Room::default(),
             confined: None,
             containers: OpenContainers::default(),

@@ -46,6 +46,8 @@ pub async fn summarise_file(
             Some((view, member)) => of_content(store, &view, &member, options).await?,
             None => of_content(store, store, file, options).await?,
         };
+        let own = summary.thin_hashes(options.values.most);
+        own.map_err(|error| Failure::new(FileErrorKind::Corrupt, error.to_string()))?;
         let format = file.format.found(&summary);
         if !format.is_text() && format != Format::Sheet {
             summary.declare_types(&options.declared().types);

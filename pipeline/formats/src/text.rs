@@ -215,7 +215,7 @@ impl Ragged {
 impl Scan {
     fn new(plan: Plan, sample_path: &str, options: &ReadOptions, whole: bool) -> Scan {
         let turn = options.room.columns(plan.columns.len());
-        let limits = ValueLimits::for_columns(plan.columns.len());
+        let limits = ValueLimits::for_columns(plan.columns.len()).hashing(options.values);
         Scan {
             columns: plan
                 .columns

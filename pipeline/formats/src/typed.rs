@@ -161,7 +161,7 @@ impl Typed {
             .map(|field| data_type(field.data_type()))
             .collect();
         let turn = options.room.columns(fields.len());
-        let limits = ValueLimits::for_columns(fields.len());
+        let limits = ValueLimits::for_columns(fields.len()).hashing(options.values);
         let builders = names::unique(fields.iter().map(|field| field.name()))
             .into_iter()
             .zip(&kinds)

@@ -255,6 +255,7 @@ impl Reading {
                     name: std::mem::take(&mut column.name),
                     marked: column.marked,
                     description: column.description.take(),
+                    hashes: std::mem::take(&mut column.hashes),
                     ..other
                 };
                 if signs > 0 {

@@ -12,6 +12,7 @@ use crate::order::Order;
 use crate::profile::ColumnProfile;
 use crate::reading::DeclaredReading;
 use crate::summary::ColumnSummary;
+use crate::value_hashes::{FileHashes, HashCollector};
 use crate::values::{ValueCounter, ValueLimits};
 
 /// Profiles one column of one file in one pass.
@@ -22,6 +23,8 @@ pub struct ColumnBuilder {
     values: u64,
     nulls: u64,
     counter: ValueCounter,
+    // Of values that the counter may not keep.
+    hashes: Option<Box<HashCollector>>,
     // Both are kept while the type may still widen to text.
     by_bytes: Option<Bounds<u64>>,
     by_value: Option<Bounds<f64>>,
@@ -63,6 +66,7 @@ impl ColumnBuilder {
             values: 0,
             nulls: 0,
             counter: ValueCounter::new(limits),
+            hashes: HashCollector::new(limits.hashed()),
             by_bytes: None,
             by_value: None,
             is_beyond: false,
@@ -134,6 +138,34 @@ impl ColumnBuilder {
         self.mixed_dates = true;
     }
 
+    /// Takes over the hashes of the same values as they are written.
+    pub fn take_hashes(&mut self, of: &mut ColumnBuilder) {
+        self.hashes = of.hashes.take();
+    }
+
+    /// Counts a value. Returns whether it is new (or was forgotten).
+    #[inline]
+    fn count(&mut self, value: &str) -> bool {
+        let was_beyond = self.counter.is_beyond();
+        let is_new = self.counter.add(value);
+        if is_new && self.hashes.is_some() && self.counter.is_beyond() {
+            self.hash(value, was_beyond);
+        }
+        is_new
+    }
+
+    fn hash(&mut self, value: &str, was_beyond: bool) {
+        let (Some(hashes), data_type) = (&mut self.hashes, &self.data_type) else {
+            return;
+        };
+        if was_beyond {
+            hashes.add(value, data_type);
+        } else {
+            let all = self.counter.kept();
+            all.for_each(|value| hashes.add(value, data_type));
+        }
+    }
+
     /// The column's name.
     pub fn name(&self) -> &str {
         &self.name
@@ -148,7 +180,7 @@ impl ColumnBuilder {
             return;
         };
         self.values += 1;
-        if !self.counter.add(value) {
+        if !self.count(value) {
             return;
         }
         if self.is_asked && infer::is_marker(value) {
@@ -186,7 +218,7 @@ impl ColumnBuilder {
             return;
         };
         self.values += 1;
-        if self.counter.add(value) {
+        if self.count(value) {
             self.bound(data_type, value, key(data_type, value));
         }
     }
@@ -196,7 +228,7 @@ impl ColumnBuilder {
     #[inline]
     pub fn push_text(&mut self, value: &str) {
         self.values += 1;
-        let is_new = self.counter.add(value);
+        let is_new = self.count(value);
         match self.data_type {
             DataType::Text => {
                 if is_new {
@@ -224,7 +256,7 @@ impl ColumnBuilder {
     #[inline]
     pub fn push_declared(&mut self, value: &str, known: Option<f64>) {
         self.values += 1;
-        if !self.counter.add(value) {
+        if !self.count(value) {
             return;
         }
         if self.data_type.order() == Order::Text {
@@ -284,6 +316,8 @@ impl ColumnBuilder {
         let (min, max) = counted.unzip();
         let values = self.footer.values.unwrap_or(self.values);
         let digest = self.counter.digest();
+        let hashes = self.hashes.take();
+        let hashes = hashes.and_then(|hashes| hashes.finish(&self.data_type));
         let profile = ColumnProfile {
             values,
             nulls: self.footer.nulls.unwrap_or(self.nulls),
@@ -307,6 +341,7 @@ impl ColumnBuilder {
             left_out: false,
             arrow_type: None,
             description: None,
+            hashes: hashes.into_iter().map(FileHashes::of_own).collect(),
         }
     }
 

@@ -46,10 +46,13 @@ pub mod patterns;
 pub mod privacy;
 mod profile;
 mod reading;
+pub mod rice;
 pub mod sample;
 mod sensitive;
 mod summary;
 pub mod text;
+mod value_hashes;
+pub mod value_key;
 pub mod value_set;
 mod values;
 
@@ -71,5 +74,6 @@ pub use summary::{
     ColumnSummary, DeclaredKeys, FileSummary, InFiles, NARROW, Reference, SUMMARY_VERSION,
     StoredSummary, SummaryError, TableSummary,
 };
+pub use value_hashes::{DamagedHashes, FileHashes, KeptValues, ValueHashes, file_id};
 pub use value_set::{Overlap, ValueSet};
 pub use values::{Frequent, HyperLogLog, SketchError, ValueLimits, first_placed, join_key};

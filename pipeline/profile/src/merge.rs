@@ -13,6 +13,7 @@ use crate::profile::ColumnProfile;
 use crate::sample::{RowSample, SampledRow};
 use crate::sensitive::Sensitive;
 use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary, InFiles, TableSummary};
+use crate::value_hashes::{FileHashes, file_id};
 
 /// Notations of one column that a note names.
 const NOTATIONS_NAMED: usize = 4;
@@ -332,7 +333,25 @@ fn merge_column(
         left_out: false,
         arrow_type: None,
         description: described,
+        hashes: hashes(column, files),
     }
+}
+
+/// The hashes of a column's values, file by file.
+fn hashes(column: &UnionColumn<'_>, files: &[FilePart<'_>]) -> Vec<FileHashes> {
+    let of_file = |(f, source): &(usize, Source)| {
+        let Source::Column(c) = *source else {
+            return None;
+        };
+        let file = files.get(*f)?;
+        let own = file.summary.columns.get(c)?.hashes.first()?;
+        Some(FileHashes {
+            file: file_id(file.path),
+            column: u32::try_from(c).ok()?,
+            hashes: own.hashes.clone(),
+        })
+    };
+    column.sources.iter().filter_map(of_file).collect()
 }
 
 impl InFiles {

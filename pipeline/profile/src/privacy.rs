@@ -305,6 +305,7 @@ impl ColumnSummary {
             self.marked = sensitive;
             self.profile = self.profile.withheld();
             self.otherwise = Box::default();
+            self.hashes = Vec::new();
             // Who guesses the values could find that they are these.
             self.digest = 0;
         } else if redact == Redact::Marked {
@@ -320,6 +321,12 @@ impl ColumnSummary {
 /// Whether a text is of a form that people are known by, as a whole.
 pub fn is_personal(text: &str) -> bool {
     detect(text).is_some_and(|detector| of_form(detector.name).is_some())
+}
+
+/// Whether a value is of a form that people are known by, or holds an e-mail address.
+pub(crate) fn is_private(value: &str) -> bool {
+    let may_be = || value.bytes().filter(u8::is_ascii_digit).count() >= DIGITS;
+    (value.contains('@') || may_be()) && kind_of(value).is_some()
 }
 
 /// What a value is, or holds.

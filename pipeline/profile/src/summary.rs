@@ -20,12 +20,13 @@ use crate::profile::ColumnProfile;
 use crate::reading::{FirstRow, TextReading};
 use crate::sample::{RowSample, SampledRow};
 use crate::sensitive::Sensitive;
+use crate::value_hashes::{self, DamagedHashes, FileHashes};
 use crate::values::{Frequent, SketchError};
 
 /// Version of what is read of a lake: files into summaries, and contexts. Raise it with every change after which the same
 /// bytes give another summary (types, nulls, headers, sketches), or is an error no more: files are then read
 /// again, once, those that could not be read, too.
-pub const SUMMARY_VERSION: u32 = 15;
+pub const SUMMARY_VERSION: u32 = 16;
 
 /// Columns that a file may have and be an ordinary one. Wider ones are packed in the catalog, and read in turns.
 pub const NARROW: usize = 512;
@@ -76,6 +77,10 @@ pub struct ColumnSummary {
     /// The id that the file gives it.
     #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
     pub field_id: Option<i32>,
+    /// Hashes of its values beyond those that the profile keeps whole: in a file's summary at most one list, in a table's
+    /// one a file. The catalog has none.
+    #[serde(rename = "v", default, skip_serializing_if = "Vec::is_empty")]
+    pub hashes: Vec<FileHashes>,
     /// Whether it is no column of the table, as the table's log says: decided for each merge.
     #[serde(skip)]
     pub left_out: bool,
@@ -278,6 +283,7 @@ impl FileSummary {
             Some(sketch)
         });
         let sketches = sketches.collect();
+        others.set_hashes(&[]);
         let mut json = serde_json::to_string(&others)?;
         if self.columns.len() > NARROW {
             let packed = zstd::encode_all(json.as_bytes(), LEVEL).map_err(serde_json::Error::io)?;
@@ -318,7 +324,42 @@ impl FileSummary {
         Ok(serde_json::from_reader(BufReader::new(reader))?)
     }
 
-    /// About how many bytes of memory it takes.
+    /// Says that the index has the hashes of its columns' values.
+    pub fn with_published_hashes(mut self) -> Self {
+        self.set_hashes(&[FileHashes::default()]);
+        self
+    }
+
+    fn set_hashes(&mut self, hashes: &[FileHashes]) {
+        for column in &mut self.columns {
+            column.hashes = hashes.to_vec();
+        }
+        for other in self.otherwise.iter_mut() {
+            other.set_hashes(hashes);
+        }
+    }
+
+    /// Leaves hashes of at most so many values: of those of lowest hash. Readings of which one holds are not counted together.
+    ///
+    /// # Errors
+    /// None in practice: the lists are its own.
+    pub fn thin_hashes(&mut self, most: u32) -> Result<(), DamagedHashes> {
+        for other in self.otherwise.iter_mut() {
+            other.thin_hashes(most)?;
+        }
+        let columns = self.columns.iter_mut();
+        let lists = columns.flat_map(|it| &mut it.hashes);
+        value_hashes::thin(lists.filter_map(|it| it.hashes.as_mut()).collect(), most)
+    }
+
+    /// Bytes that the hashes of its columns' values take.
+    pub fn held_hashes(&self) -> u64 {
+        let lists = self.columns.iter().flat_map(|it| &it.hashes);
+        let others = self.otherwise.iter().map(FileSummary::held_hashes);
+        lists.map(FileHashes::held).sum::<u64>() + others.sum::<u64>()
+    }
+
+    /// About how many bytes of memory it takes, without hashes of values.
     pub fn held(&self) -> u64 {
         let first = self.first_row().map(|first| &first.row);
         let notes: u64 = self.notes.iter().map(|it| it.len() as u64).sum();

@@ -7,12 +7,26 @@
 //!
 //! **Values.** Two to four words in a row, what is quoted, a code or another word that the analyzer
 //! takes apart, and the whole question may be a value.
+//!
+//! **Values among many.** What columns of many values hold is looked up one by one, so of the question's values up to 16 are:
+//! what is quoted, codes, numbers of four digits and more that are no years, words that begin with capitals or digits, and the whole of a short question.
 
 use std::ops::Range;
 
+use limn_segment::analyzer::analyze;
 use limn_segment::whole::{Whole, is_code, key};
 
+use crate::question::says_nothing;
 use crate::spans::{WORDS, visit};
+
+/// Values that are looked up among many.
+const AMONG_MANY: usize = 16;
+/// A question of more words is no value as a whole.
+const SHORT: usize = 8;
+/// Capitals of a title, but for the first.
+const TITLE: usize = 3;
+/// Digits of a number that is looked up among many.
+const DIGITS: usize = 4;
 
 const TABLE: &[Whole] = &[Whole::Table, Whole::File];
 const COLUMN: &[Whole] = &[Whole::Column];
@@ -41,6 +55,17 @@ pub(crate) struct AskedValue {
     pub(crate) is_code: bool,
     /// Which of the question's words, from 0: what stands between white space.
     pub(crate) words: Range<usize>,
+    /// Whether it is looked up among the values that a column has many of.
+    pub(crate) is_among_many: bool,
+}
+
+/// A word that may be a value, and is a term as it is.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct AskedWord {
+    /// As the question has it.
+    pub(crate) written: String,
+    pub(crate) key: String,
+    pub(crate) term: String,
 }
 
 /// What a question may ask for as a whole.
@@ -50,6 +75,8 @@ pub(crate) struct Asked {
     pub(crate) names: Vec<AskedName>,
     /// Longest first.
     pub(crate) values: Vec<AskedValue>,
+    /// Words that are looked up among the values that a column has many of.
+    pub(crate) among_many: Vec<AskedWord>,
     /// How many words the question has.
     pub(crate) words: usize,
 }
@@ -59,6 +86,7 @@ impl Asked {
         let mut asked = Asked::default();
         asked.add_names(question);
         asked.add_values(question);
+        asked.choose_among_many(question);
         asked
     }
 
@@ -119,9 +147,80 @@ impl Asked {
                 key,
                 is_code: words.len() == 1 && is_code(written),
                 words,
+                is_among_many: false,
             });
         }
     }
+
+    /// Chooses what is looked up among the values that a column has many of.
+    fn choose_among_many(&mut self, question: &str) {
+        let words: Vec<&str> = question.split_whitespace().map(trimmed).collect();
+        let quoted: Vec<&str> = quoted(question).into_iter().map(trimmed).collect();
+        // The first word begins with a capital anyway, and in a title all do.
+        let is_title = is_title(&words);
+        let is_marked = |at: usize, of: usize| {
+            let word = words.get(at).copied().unwrap_or_default();
+            let is_first = at == 0 && of == 1 && words.len() > 1;
+            let is_name = is_name(word) && !is_first && !is_title;
+            (is_name || word.starts_with(|c: char| c.is_ascii_digit())) && !says_nothing(word)
+        };
+        let mut left = AMONG_MANY;
+        for value in &mut self.values {
+            let Range { start, end } = value.words.clone();
+            let is_whole = end - start == words.len() && words.len() <= SHORT;
+            let has_ends =
+                is_marked(start, end - start) && is_marked(end.saturating_sub(1), end - start);
+            let is_sought =
+                is_whole || value.is_code || has_ends || quoted.contains(&value.written.as_str());
+            value.is_among_many = is_sought && left > 0;
+            left -= usize::from(value.is_among_many);
+        }
+        for (at, word) in words.iter().enumerate().take(WORDS) {
+            let is_quoted = quoted.iter().any(|it| it == word);
+            let is_number = is_number(word) && !is_year(word);
+            let is_plain = !is_compound(word);
+            let is_alone = words.len() == 1;
+            if !is_plain
+                || !(is_quoted || is_number || is_alone || is_name(word) && is_marked(at, 1))
+            {
+                continue;
+            }
+            let terms = analyze(word);
+            if let ([term], Some(key), true) = (&terms[..], key(word), left > 0) {
+                left -= 1;
+                self.among_many.push(AskedWord {
+                    written: (*word).to_owned(),
+                    key,
+                    term: term.clone(),
+                });
+            }
+        }
+        self.among_many.dedup_by(|a, b| a.key == b.key);
+    }
+}
+
+/// Whether a question is written as titles are: after the first word there are several capitals, and no small letters but in
+/// stop words.
+fn is_title(words: &[&str]) -> bool {
+    let rest = words.iter().skip(1).filter(|word| !says_nothing(word));
+    let (names, others): (Vec<&str>, Vec<&str>) = rest.partition(|word| is_name(word));
+    names.len() >= TITLE && others.is_empty()
+}
+
+/// Whether a word is a number of some digits.
+fn is_number(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    digits >= DIGITS && !word.contains(char::is_alphabetic)
+}
+
+/// Whether a number may be a year, which sets nothing apart.
+fn is_year(word: &str) -> bool {
+    word.len() == 4 && (word.starts_with("19") || word.starts_with("20"))
+}
+
+/// Whether a word begins as names do.
+fn is_name(word: &str) -> bool {
+    word.starts_with(char::is_uppercase)
 }
 
 /// Without "the table", "column" and the like at either end, which say what it is the name of.
@@ -304,5 +403,49 @@ mod tests {
         );
         assert!(Asked::of("Leipzig").values.is_empty());
         assert_eq!(Asked::of("\"red wine\"").values.len(), 1);
+    }
+
+    #[test]
+    fn what_a_question_sets_apart_is_looked_up_among_many() {
+        let sought = |question: &str| {
+            let asked = Asked::of(question);
+            let values = asked.values.into_iter().filter(|it| it.is_among_many);
+            let values: Vec<String> = values.map(|it| it.written).collect();
+            let words: Vec<String> = asked.among_many.into_iter().map(|it| it.written).collect();
+            (values.join(" | "), words.join(" | "))
+        };
+        for (question, values, words) in [
+            (
+                "which of the tables we have names the customer ACME-4711",
+                "ACME-4711",
+                "",
+            ),
+            (
+                "where in all of our data does Anna Kessler of Leipzig occur",
+                "Anna Kessler of Leipzig | Kessler of Leipzig | Anna Kessler",
+                "Anna | Kessler | Leipzig",
+            ),
+            (
+                "List all that there is of \"red wine\" and 48213 in 2024, please",
+                "red wine",
+                "48213",
+            ),
+            ("Leipzig", "", "Leipzig"),
+            ("anna kessler", "anna kessler", ""),
+            // A title has capitals everywhere.
+            (
+                "Growth of the Gross National Product and of Prices in the Thirties",
+                "",
+                "",
+            ),
+        ] {
+            assert_eq!(
+                sought(question),
+                (values.to_owned(), words.to_owned()),
+                "{question}"
+            );
+        }
+        let many: String = (0..40).map(|at| format!("A-{at} ")).collect();
+        assert_eq!(sought(&many).0.split(" | ").count(), AMONG_MANY);
     }
 }

@@ -58,6 +58,13 @@ pub(crate) struct Table {
     at: u32,
 }
 
+impl Table {
+    /// Its place among its segment's tables.
+    pub(crate) fn at(&self) -> u32 {
+        self.at
+    }
+}
+
 /// So many blocks are looked at by several threads: of fewer, one has made most of its way before another has begun.
 const LARGE: usize = if cfg!(test) { 4 } else { 1 << 16 };
 
@@ -158,6 +165,8 @@ pub(crate) enum Looked {
     Plain,
     /// As a whole name or value.
     Whole,
+    /// As one of the values that a column has many of.
+    Value,
     /// As a misspelt word.
     Spelling,
 }

@@ -109,8 +109,36 @@ impl Found {
             let mut known = self.known.iter();
             self.holds(word) || known.any(|(term, _)| word.terms.contains(term))
         };
+        let is_word = question.asked.words == 1 && !self.wholes.words.is_empty();
         self.wholes.values.iter().any(is_whole)
+            || is_word
             || (question.words.iter().all(Word::is_exact) && question.words.iter().any(is_known))
+    }
+
+    /// The share of the question, by what its words are worth, that are values which tables have: codes, numbers, names and
+    /// what is quoted. 1 where it is nothing else.
+    pub(crate) fn share_of_values(&self, question: &Question, tables: usize) -> f32 {
+        if self.is_all_values(question) {
+            return 1.0;
+        }
+        let values = self.wholes.values.iter().filter(|value| value.is_distinct);
+        let is_within = |word: &Word| values.clone().any(|it| it.words.contains(&word.at));
+        let mut worth: f32 = values.clone().map(|value| value.idf).sum();
+        let mut others = 0.0;
+        for word in question.words.iter().filter(|word| !is_within(word)) {
+            let mut known = self.known.iter();
+            let of_word = known.find(|(term, _)| word.terms.contains(term));
+            let of_word = of_word.map_or(UNKNOWN * idf(tables as u64, 0), |(_, worth)| *worth);
+            let mut held = self.wholes.words.iter();
+            match held.any(|held| word.terms.contains(&held.term)) {
+                true => worth += of_word,
+                false => others += of_word,
+            }
+        }
+        match worth > 0.0 {
+            true => worth / (worth + others),
+            false => 0.0,
+        }
     }
 
     /// The share of the question's words, by what they are worth, that a table has: 0 to 1.
@@ -143,7 +171,11 @@ pub(crate) fn score_tables(
         ..Found::default()
     };
     for value in &found.wholes.values {
-        let worth = value.idf * formula.saturate(formula.whole);
+        let frequency = match value.is_distinct {
+            true => formula.distinct,
+            false => formula.whole,
+        };
+        let worth = value.idf * formula.saturate(frequency);
         for table in &value.tables {
             scratch.scores.add(*table, worth);
         }
@@ -189,10 +221,15 @@ fn score_term(
     scratch: &mut Scratch,
     found: &mut Found,
 ) -> Result<(), RetrievalError> {
-    if corpus.is_absent(term, Looked::Term) {
+    let formula = &Formula::LIMN;
+    let mut words = found.wholes.words.iter();
+    let among_many = words.find(|word| word.term == term);
+    for table in among_many.iter().flat_map(|word| word.tables()) {
+        scratch.term.add(table, formula.distinct);
+    }
+    if corpus.is_absent(term, Looked::Term) && among_many.is_none() {
         return Ok(());
     }
-    let formula = &Formula::LIMN;
     for segment in &corpus.segments {
         deadline.check()?;
         for field in Field::ALL {

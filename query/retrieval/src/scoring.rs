@@ -8,7 +8,8 @@
 //! a lake with few contexts does not make them all look long.
 //!
 //! **Wholes.** A value of the question that a table has as a whole (`wholes.rs`) is a term with a
-//! frequency of [`Formula::whole`] there. The parts of a code count as one word together, each one
+//! frequency of [`Formula::whole`] there; of [`Formula::distinct`], where the question sets it apart from its words: a code, a
+//! number, a name, what is quoted. It is all the same whether the index has it in words or as a hash. The parts of a code count as one word together, each one
 //! of n by 1/n; where no table has the code as a whole, as two at most.
 //!
 //! **Semantic.** The best cosine over a table's blocks of one kind is the kind's score; a table's is
@@ -19,7 +20,8 @@
 //! **Fusion.** PNEUMA §5.1: min-max over the candidates of both sides, `s = α·lexical +
 //! (1−α)·semantic`; where max = min, 1. Vectors say nothing of codes and numbers, and little of
 //! names: where the whole question is codes and numbers, or a value that a table has, 1−α is a
-//! fifth of what it is elsewhere.
+//! fifth of what it is elsewhere; where a share of it is values that are set apart, by what its words are worth, 1−α loses that
+//! share of the other four fifths.
 //!
 //! **Names.** Tables that the question names (`wholes.rs`) come first and have the score 1,
 //! whatever the formula says of them; it decides their order where they fit the names equally well.
@@ -46,6 +48,8 @@ pub(crate) struct Formula {
     pub(crate) b: [f32; FIELDS],
     /// The frequency of a value that a table has as a whole.
     pub(crate) whole: f32,
+    /// The same where the question sets the value apart from words.
+    pub(crate) distinct: f32,
     /// Weight of the second best kind's cosine.
     pub(crate) second_kind: f32,
     /// What the cosine of a text about a folder counts, and a word of the question that only such a text has.
@@ -67,6 +71,7 @@ impl Formula {
         weights: per_field(3.0, 1.0, 3.0, 1.0),
         b: per_field(0.3, 0.75, 0.75, 0.75),
         whole: 2.0,
+        distinct: 6.0,
         second_kind: 0.3,
         folder: 1.0 / 3.0,
         candidates: 5,
@@ -80,6 +85,7 @@ impl Formula {
         weights: per_field(1.0, 1.0, 1.0, 0.0),
         b: per_field(0.75, 0.75, 0.75, 0.75),
         whole: 0.0,
+        distinct: 0.0,
         second_kind: 0.0,
         folder: 1.0,
         candidates: 5,
@@ -138,11 +144,11 @@ pub(crate) fn idf(documents: u64, containing: u64) -> f32 {
 /// The share of meaning, of what it is elsewhere, where the question is a value.
 const MEANING_OF_VALUES: f32 = 0.2;
 
-/// α where the question is a value.
-pub(crate) fn alpha_of_values(alpha: f32) -> f32 {
+/// α where a share of the question is values, of 0 to 1.
+pub(crate) fn alpha_of_values(alpha: f32, share: f32) -> f32 {
     // Who asks for meaning alone gets it.
     if alpha > 0.0 {
-        1.0 - (1.0 - alpha) * MEANING_OF_VALUES
+        1.0 - (1.0 - alpha) * (1.0 - share * (1.0 - MEANING_OF_VALUES))
     } else {
         alpha
     }
@@ -196,6 +202,14 @@ mod tests {
         min_max(&mut values);
         assert_eq!(values, [0.0, 1.0, 0.5]);
         min_max(&mut []);
+    }
+
+    #[test]
+    fn values_take_their_share_of_meaning() {
+        assert_eq!(alpha_of_values(0.5, 0.0), 0.5);
+        assert!((alpha_of_values(0.5, 0.5) - 0.7).abs() < 1e-6);
+        assert!((alpha_of_values(0.5, 1.0) - 0.9).abs() < 1e-6);
+        assert_eq!(alpha_of_values(0.0, 1.0), 0.0);
     }
 
     #[test]

@@ -434,10 +434,10 @@ impl Searcher {
             k: query.k,
             keep: query.k.max(depth),
             candidates: query.candidates,
-            alpha: match found.is_some_and(|found| found.is_all_values(&question)) {
-                true => alpha_of_values(query.alpha),
-                false => query.alpha,
-            },
+            alpha: found.map_or(query.alpha, |found| {
+                let share = found.share_of_values(&question, self.corpus.tables.len());
+                alpha_of_values(query.alpha, share)
+            }),
             named: found.map(|found| found.wholes.named()).unwrap_or_default(),
             deadline: Deadline(query.until),
         };
@@ -573,7 +573,10 @@ impl Searcher {
         let all: Vec<u32> = std::iter::once(ranked.table).chain(others).collect();
         let covered = all.iter().map(|table| found.covered(scratch, *table));
         let covered = covered.fold(0.0, f32::max);
-        let exact = all.iter().map(|table| found.wholes.of_table(*table));
+        let exact = all.iter().map(|table| {
+            let column_name = |column| self.column_name(*table, column);
+            found.wholes.of_table(*table, column_name)
+        });
         let exact = exact.max_by_key(Vec::len).unwrap_or_default();
         let mut tables = all.iter();
         let is_named = tables.any(|table| found.wholes.is_named(*table, words));
@@ -594,6 +597,17 @@ impl Searcher {
             copies: self.copies(ranked.table, |table| allows(&table)),
             table: ranked.table,
         }
+    }
+
+    /// The name of a column that has a value among many.
+    fn column_name(&self, table: u32, column: u32) -> Option<String> {
+        let table = &self.corpus.tables[table as usize];
+        let reader = &self.corpus.segment_of(table).reader;
+        let name = reader.value_column(table.at(), column);
+        name.unwrap_or_else(|error| {
+            tracing::warn!(%error, "a column that has a value is not named");
+            None
+        })
     }
 
     fn take_scratch(&self) -> Scratch {

@@ -21,7 +21,7 @@ use half::f16;
 use limn_models::{Embedder, HashedWords};
 use limn_segment::{
     Block, BlockKind, Deletes, Field, IndexStore, SegmentReader, SegmentSettings, Shard, Snapshot,
-    TableBlocks, TableKey, build_segment,
+    TableBlocks, TableKey, TableValues, build_segment,
 };
 use limn_store::Store;
 
@@ -67,6 +67,7 @@ fn table(name: &str, schema: &str, rows: &[&str], contexts: &[&str], cells: &str
     }
     TableBlocks {
         content: None,
+        values: TableValues::default(),
         table: key(name),
         location: format!("lake/{name}.csv"),
         blocks,
@@ -187,7 +188,7 @@ fn a_search_that_nobody_waits_for_any_more_is_ended() {
 fn an_answer_shows_why() {
     let searcher = searcher(&small_lake(), 2);
     let answer = searcher
-        .search(&Query::new("orders of Carla Leipzig"))
+        .search(&Query::new("orders of carla leipzig"))
         .unwrap();
     assert_eq!(answer.snapshot, 1);
     let first = &answer.results[0];

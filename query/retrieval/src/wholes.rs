@@ -2,14 +2,18 @@
 //! ([`HeldValue`]).
 //!
 //! Only live tables are looked at: a name or value that hidden tables alone have is none.
+//!
+//! A value is written out in the texts of a table whose column has few, and is one hash of many where it has more
+//! ([`limn_segment::TableValues`]): both are one value here, as rare as all its tables make it.
 
 use std::ops::Range;
 
+use limn_profile::value_key;
 use limn_segment::SegmentError;
 use limn_segment::whole::Whole;
 
 use crate::asked::{Asked, AskedName};
-use crate::corpus::{Corpus, DEAD, Looked};
+use crate::corpus::{Corpus, DEAD, Looked, Values};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::scoring::idf;
@@ -37,7 +41,29 @@ pub(crate) struct HeldValue {
     pub(crate) words: Range<usize>,
     /// Their numbers, sorted.
     pub(crate) tables: Vec<u32>,
+    /// Whether the question sets it apart from words: it is quoted, a code, a number or a name.
+    pub(crate) is_distinct: bool,
+    /// Of those that have it among many: table and column, sorted.
+    among_many: Vec<(u32, u32)>,
     pub(crate) idf: f32,
+}
+
+/// A word that tables have among many values of a column.
+#[derive(Debug)]
+pub(crate) struct HeldWord {
+    /// As the question has it.
+    written: String,
+    pub(crate) term: String,
+    /// Tables and columns, sorted.
+    among_many: Vec<(u32, u32)>,
+}
+
+impl HeldWord {
+    /// The numbers of the tables.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = u32> {
+        let tables = self.among_many.chunk_by(|a, b| a.0 == b.0);
+        tables.map(|columns| columns[0].0)
+    }
 }
 
 /// What of a question tables have as a whole.
@@ -46,6 +72,7 @@ pub(crate) struct Wholes {
     pub(crate) names: Vec<Named>,
     /// None is a part of another.
     pub(crate) values: Vec<HeldValue>,
+    pub(crate) words: Vec<HeldWord>,
 }
 
 /// How well a table fits the names that a question has: one that has a table's or file's name comes
@@ -101,7 +128,21 @@ impl Wholes {
         if wholes.names.is_empty() {
             wholes.names = parts;
         }
+        let many = asked.values.iter().filter(|value| value.is_among_many);
+        let keys = many.map(|value| &value.key);
+        let keys: Vec<&str> = keys
+            .chain(asked.among_many.iter().map(|word| &word.key))
+            .map(String::as_str)
+            .collect();
+        let mut among_many = holding(corpus, &keys, deadline)?.into_iter();
         for (value, mut tables) in asked.values.iter().zip(tables) {
+            let mut columns_of_many = Vec::new();
+            if value.is_among_many {
+                columns_of_many = among_many.next().unwrap_or_default();
+                tables.extend(columns_of_many.iter().map(|(table, _)| *table));
+                tables.sort_unstable();
+                tables.dedup();
+            }
             if value.is_code {
                 tables.extend(columns.next().unwrap_or_default());
                 tables.sort_unstable();
@@ -119,8 +160,19 @@ impl Wholes {
                 words: value.words.clone(),
                 idf: idf(corpus.tables.len() as u64, tables.len() as u64),
                 tables,
+                is_distinct: value.is_among_many,
+                among_many: columns_of_many,
             });
         }
+        let words = asked.among_many.iter().zip(among_many);
+        let words = words.filter(|(_, among_many)| !among_many.is_empty());
+        wholes.words = words
+            .map(|(word, among_many)| HeldWord {
+                written: word.written.clone(),
+                term: word.term.clone(),
+                among_many,
+            })
+            .collect();
         Ok(wholes)
     }
 
@@ -158,8 +210,19 @@ impl Wholes {
             || values.any(|value| value.words == (0..words) && has(&value.tables))
     }
 
-    /// What a table has of the question as a whole, with its kind: `column promo_code`.
-    pub(crate) fn of_table(&self, table: u32) -> Vec<String> {
+    /// What a table has of the question as a whole, with its kind: `column promo_code`; of what it has among many with the
+    /// column, if it is known by `column_name`.
+    pub(crate) fn of_table(
+        &self,
+        table: u32,
+        column_name: impl Fn(u32) -> Option<String>,
+    ) -> Vec<String> {
+        let place = |among_many: &[(u32, u32)]| {
+            let first = among_many.partition_point(|(other, _)| *other < table);
+            let column = among_many.get(first).filter(|(other, _)| *other == table);
+            let name = column.and_then(|(_, column)| column_name(*column));
+            name.map_or_else(String::new, |name| format!(" in {name}"))
+        };
         let has = |tables: &Vec<u32>| tables.binary_search(&table).is_ok();
         let names = self.names.iter().filter(|name| has(&name.tables));
         let named: Vec<&str> = names.clone().map(|name| name.written.as_str()).collect();
@@ -169,9 +232,12 @@ impl Wholes {
         let values = values.filter(|value| !named.contains(&value.written.as_str()));
         let values = values.map(|value| {
             let kind = if value.is_code { "code" } else { "value" };
-            format!("{kind} {}", value.written)
+            format!("{kind} {}{}", value.written, place(&value.among_many))
         });
-        names.chain(values).collect()
+        let words = self.words.iter();
+        let words = words.filter(|word| word.tables().any(|other| other == table));
+        let words = words.map(|word| format!("value {}{}", word.written, place(&word.among_many)));
+        names.chain(values).chain(words).collect()
     }
 }
 
@@ -204,6 +270,41 @@ fn tables_with(
     Ok(found)
 }
 
+/// The live tables and columns that have each of some keys of values among many, sorted.
+fn holding(
+    corpus: &Corpus,
+    keys: &[&str],
+    deadline: Deadline,
+) -> Result<Vec<Vec<(u32, u32)>>, RetrievalError> {
+    let mut found: Vec<Vec<(u32, u32)>> = vec![Vec::new(); keys.len()];
+    if corpus.values() == Values::Hidden {
+        return Ok(found);
+    }
+    let is_wanted = |key: &&str| !corpus.is_absent(key, Looked::Value);
+    let wanted: Vec<bool> = keys.iter().map(is_wanted).collect();
+    for segment in &corpus.segments {
+        deadline.check()?;
+        let reader = &segment.reader;
+        for ((key, found), _) in keys.iter().zip(&mut found).zip(&wanted).filter(|it| *it.1) {
+            reader.holding_value(value_key::hash(key), &mut |table, column| {
+                let mut blocks = reader.tables().blocks(table as usize);
+                let live = blocks.find_map(|block| {
+                    let number = segment.table_of[block as usize];
+                    (number != DEAD).then_some(number)
+                });
+                found.extend(live.map(|number| (number, column)));
+            })?;
+        }
+    }
+    for (key, found) in keys.iter().zip(&mut found) {
+        found.sort_unstable();
+        if found.is_empty() {
+            corpus.found_absent(key, Looked::Value);
+        }
+    }
+    Ok(found)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,7 +324,7 @@ mod tests {
                 named(Whole::Table, &[5]),
                 named(Whole::File, &[3, 5]),
             ],
-            values: Vec::new(),
+            ..Wholes::default()
         };
         let mut named = wholes.named();
         named.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));

@@ -74,7 +74,8 @@ pub(crate) fn merge_segments(
         }
         let at = reader.table_of(table.first_block) as usize;
         let there = reader.tables().at(at);
-        writer.end_table(there.location, there.content)?;
+        let values = reader.table_values(at as u32)?;
+        writer.end_table(there.location, there.content, &values)?;
     }
     writer.finish().map(Some)
 }

@@ -3,9 +3,11 @@
 //! Version 1 was written by `write_the_fixture` below. When a format changes, raise its version, add
 //! a folder, and keep these tests as they are.
 
+use limn_profile::value_key::hash;
 use limn_store::Store;
 
 use super::*;
+use crate::values::tests::list;
 
 fn folder(version: u32) -> String {
     // Asked at run time: a target folder shared by several clones keeps the path of one of them.
@@ -35,6 +37,11 @@ fn version_1_is_readable() {
 #[test]
 fn version_2_is_readable() {
     is_readable(2);
+}
+
+#[test]
+fn version_3_is_readable() {
+    is_readable(3);
 }
 
 fn is_readable(version: u32) {
@@ -82,6 +89,20 @@ fn is_readable(version: u32) {
                 _ => &[(0, true), (1, true), (2, true)],
             };
             assert_eq!(whole, expected);
+            let mut holding = Vec::new();
+            let visit = &mut |table, column| {
+                holding.push((
+                    reader.tables().at(table as usize).key.name.to_owned(),
+                    column,
+                ))
+            };
+            reader
+                .holding_value(hash("jealousguy00150"), visit)
+                .unwrap();
+            match version {
+                1 | 2 => assert!(holding.is_empty()),
+                _ => assert_eq!(holding, [(songs.key.name.to_owned(), 0)]),
+            }
             let mut query = vec![0.0; DIMENSIONS];
             query[1] = 1.0;
             let nearest = reader.nearest(&query, 1, &deletes).unwrap();
@@ -105,6 +126,13 @@ fn write_the_fixture() {
     vector[1] = f16::ONE;
     tables.push(TableBlocks {
         content: None,
+        values: TableValues {
+            columns: vec![ColumnValues {
+                name: "Song_Name".into(),
+                withheld: false,
+                lists: vec![list((0..300).map(|it| format!("Jealous Guy {it:05}")))],
+            }],
+        },
         table: songs(),
         location: "s3://lake/music/songs.csv".into(),
         blocks: vec![Block {

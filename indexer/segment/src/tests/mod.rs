@@ -123,6 +123,7 @@ pub(crate) fn sample_tables(n: u64) -> Vec<TableBlocks> {
             }
             TableBlocks {
                 content: None,
+                values: TableValues::default(),
                 table: TableKey {
                     lake: format!("s3://lake-{}", t % 2),
                     name: format!("folder/table{t}"),

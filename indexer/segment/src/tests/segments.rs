@@ -462,6 +462,7 @@ proptest::proptest! {
             .collect();
         let tables = vec![TableBlocks {
             content: None,
+            values: TableValues::default(),
             table: TableKey { lake: "l".into(), name: "n".into() },
             location: String::new(),
             blocks: blocks.clone(),

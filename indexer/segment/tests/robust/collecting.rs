@@ -12,7 +12,7 @@ use futures::stream::BoxStream;
 use limn_segment::{
     Block, BlockKind, BuiltSegment, Deletes, Field, IndexStore, PublishError, Retention,
     SegmentError, SegmentReader, SegmentSettings, Shard, Snapshot, TableBlocks, TableKey,
-    build_segment,
+    TableValues, build_segment,
 };
 use limn_store::Store;
 use object_store::memory::InMemory;
@@ -103,6 +103,7 @@ fn built(tables: u32, settings: &SegmentSettings) -> BuiltSegment {
         },
         location: format!("memory://table{number}.csv"),
         content: None,
+        values: TableValues::default(),
         blocks: vec![Block {
             kind: BlockKind::Schema,
             text: format!("table{number}: city, rain"),

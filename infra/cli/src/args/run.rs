@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use limn_profile::Redact;
 
-use super::values::{duration, positive, share, silence};
+use super::values::{duration, number_of_values, positive, share, silence};
 use super::{AccessArgs, FilterArgs, IndexPlace, JsonOutput, MORE, ModelOptions, NOTIFICATIONS};
 
 #[derive(Debug, clap::Args)]
@@ -136,6 +136,10 @@ pub struct RunArgs {
     /// Bytes read of one file for its column profiles; larger files are sampled.
     #[arg(help_heading = MORE, long, value_name = "BYTES", default_value_t = 16 << 20)]
     pub scan_budget: u64,
+    /// Find a table by up to N values of each of its files, beyond those that it shows: names, codes and ids, 3 to 9 bytes of the
+    /// index each; or off [default: as the index remembers, at first 1000000].
+    #[arg(help_heading = MORE, long, value_name = "N", value_parser = number_of_values, env = "LIMN_VALUES")]
+    pub values: Option<u32>,
     /// Publish after this many files of tables that differ at most, so that tables become searchable while a run goes on;
     /// the first time after 1,024.
     #[arg(help_heading = MORE, long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..))]

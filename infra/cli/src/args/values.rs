@@ -17,6 +17,16 @@ pub(super) fn positive(text: &str) -> Result<usize, String> {
     }
 }
 
+/// How many values; none where it is off.
+pub(super) fn number_of_values(text: &str) -> Result<u32, String> {
+    match text.trim() {
+        "off" => Ok(0),
+        number => number
+            .parse()
+            .map_err(|_| format!("'{text}' is not a number of values, nor off")),
+    }
+}
+
 /// A length of time; a number alone is of seconds.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let seconds = text.trim().parse().ok();

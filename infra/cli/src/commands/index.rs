@@ -228,6 +228,7 @@ fn options(args: &RunArgs, defaults: RunOptions) -> anyhow::Result<RunOptions> {
         confined_program: std::env::current_exe().ok(),
         sample_rows: args.sample_rows,
         scan_budget: args.scan_budget,
+        values: args.values,
         join_tables: args.join_tables,
         epoch_objects: usize::try_from(args.epoch_objects).unwrap_or(usize::MAX),
         ..defaults

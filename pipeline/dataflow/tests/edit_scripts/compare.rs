@@ -61,6 +61,8 @@ pub async fn contents(index: &IndexStore) -> Contents {
                     vector.map(|vector| vector.iter().map(|x| x.to_bits()).collect());
                 blocks.push(format!("{:?}: {text}\n{vector:?}", reader.kind(block)));
             }
+            let values = reader.table_values(reader.table_of(row.first_block));
+            blocks.push(format!("values: {:?}", values.unwrap()));
             live += u64::from(row.blocks);
         }
         contents.blocks.insert(row.name.clone(), blocks);

@@ -435,7 +435,7 @@ struct Reading {
 impl Reading {
     fn new(columns: &[String], sample_path: &str, options: &ReadOptions) -> Reading {
         let turn = options.room.columns(columns.len());
-        let limits = ValueLimits::for_columns(columns.len());
+        let limits = ValueLimits::for_columns(columns.len()).hashing(options.values);
         let unique = names::unique(columns.iter().map(String::as_str));
         let budget = options.scan_budget.max(4 << 10);
         Reading {

@@ -63,7 +63,10 @@ impl Column {
             otherwise.push(first.without_markers(exact));
         }
         let own = match self.own {
-            Some(read) if !read.misfit => read.finish(exact),
+            Some(mut read) if !read.misfit => {
+                read.builder.take_hashes(&mut first);
+                read.finish(exact)
+            }
             Some(_) => {
                 first.refuse_mixed_dates();
                 first.finish(exact)

@@ -73,6 +73,10 @@ impl Texts {
         Some(at)
     }
 
+    fn get(&self, at: TextAt) -> Option<&str> {
+        self.all.get(at.get() as usize - 1).map(String::as_str)
+    }
+
     /// Empties the text for another value, and keeps its buffer.
     fn free(&mut self, at: Option<TextAt>) {
         if let Some(at) = at
@@ -233,6 +237,17 @@ impl ValueCounter {
             stays
         });
         overflow.weighted = weighted;
+    }
+
+    /// The values that are remembered, in no particular order, as far as they are kept.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = &str> {
+        let entries = self.entries.values();
+        entries.filter_map(|entry| self.texts.get(entry.text?))
+    }
+
+    /// Whether there were more values than can be remembered.
+    pub(crate) fn is_beyond(&self) -> bool {
+        self.overflow.is_some()
     }
 
     pub(crate) fn finish(mut self) -> Frequent {

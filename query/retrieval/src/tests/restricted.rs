@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use limn_models::HashedWords;
-use limn_segment::{BlockKind, Deletes, TableBlocks, TableKey};
+use limn_profile::{ColumnBuilder, KeptValues, ValueLimits};
+use limn_segment::{BlockKind, ColumnValues, Deletes, TableBlocks, TableKey, TableValues};
 use proptest::prelude::*;
 
 use super::properties::{lake, texts};
@@ -24,12 +25,33 @@ fn printed(answer: &Answer) -> String {
     answer.to_string()
 }
 
+/// Hashes of codes, of which tables that are neighbours have some in common.
+fn codes(place: usize) -> TableValues {
+    let limits = ValueLimits::for_columns(usize::MAX).hashing(KeptValues {
+        most: 1000,
+        hides_personal: false,
+    });
+    let mut column = ColumnBuilder::with_limits("code", limits);
+    for number in 10 * place..10 * place + 30 {
+        column.push(Some(&format!("K-{number:04}")));
+    }
+    TableValues {
+        columns: vec![ColumnValues {
+            name: "code".to_owned(),
+            withheld: false,
+            lists: column.finish(true).hashes,
+        }],
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
     fn a_restricted_searcher_is_one_over_the_kept_tables(
-        tables in lake(),
+        mut tables in lake(),
+        // A code that a few tables may have among many.
+        code in 0usize..320,
         kept in prop::collection::vec(any::<bool>(), 26),
         values in prop::sample::select(&[Values::Searched, Values::Hidden][..]),
         shards in 1u32..6,
@@ -40,7 +62,10 @@ proptest! {
         // Few, so that hidden blocks would take the place of others.
         candidates in prop::option::of(1usize..3),
     ) {
-        let question = format!("{question} flurbish");
+        let question = format!("{question} flurbish K-{code:04}");
+        for (place, table) in tables.iter_mut().enumerate() {
+            table.values = codes(place);
+        }
         let place = |name: &str| tables.iter().position(|t| t.table.name == name).unwrap();
         let all = searcher(&tables, shards);
         let restricted = all.restricted(|key| kept[place(&key.name)], values);
@@ -51,7 +76,10 @@ proptest! {
             .collect();
         if values == Values::Hidden {
             let is_named = |kind| matches!(kind, BlockKind::Schema | BlockKind::Context);
-            only.iter_mut().for_each(|table| table.blocks.retain(|block| is_named(block.kind)));
+            for table in &mut only {
+                table.blocks.retain(|block| is_named(block.kind));
+                table.values = TableValues::default();
+            }
         }
         let built = searcher(&only, 2);
         prop_assert_eq!(restricted.table_count(), only.len());

@@ -14,7 +14,7 @@ use half::f16;
 use limn_models::{Embedder, HashedWords};
 use limn_segment::{
     Block, BlockKind, Deletes, Field, SegmentReader, SegmentSettings, Shard, Snapshot, TableBlocks,
-    TableKey, build_segment, is_under,
+    TableKey, TableValues, build_segment, is_under,
 };
 
 use super::{key, opened};
@@ -74,6 +74,7 @@ fn index(tables: usize, segments: usize) -> Searcher {
     for at in 0..tables {
         spread[at % segments].push(TableBlocks {
             content: None,
+            values: TableValues::default(),
             table: key(&format!("f{}/t{at}", at % 100)),
             location: String::new(),
             blocks: vec![

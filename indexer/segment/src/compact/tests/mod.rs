@@ -15,6 +15,7 @@ use limn_store::Store;
 
 use super::*;
 use crate::tests::{DIMENSIONS, noise, rounds, sample_tables};
+use crate::values::tests::list;
 use crate::*;
 
 fn run<T>(future: impl Future<Output = T>) -> T {
@@ -55,6 +56,22 @@ fn content(name: usize) -> Option<TableContent> {
         hash: name as u128 + 1,
         modified_ms: -(name as i64),
     })
+}
+
+/// Hashes of a table's values; some have none.
+fn values_of(name: usize, version: u64) -> TableValues {
+    let values = |column: u64| {
+        let from = noise(name as u64, version + column) % 1000;
+        (from..from + 200).map(|it| format!("value {it:05}"))
+    };
+    let column = |at: u64| ColumnValues {
+        name: format!("column{at}"),
+        withheld: at == 2,
+        lists: vec![list(values(at))],
+    };
+    TableValues {
+        columns: (0..noise(name as u64, version) % 4).map(column).collect(),
+    }
 }
 
 fn blocks(name: usize, version: u64) -> Vec<Block> {
@@ -134,6 +151,7 @@ async fn epoch(index: &IndexStore, base: &Snapshot, changes: &[Change]) -> Snaps
             .filter(|change| change.what == What::Describe)
             .map(|change| TableBlocks {
                 content: content(change.name),
+                values: values_of(change.name, change.version),
                 table: key(change.name),
                 location: format!("s3://lake/{}.csv", change.name),
                 blocks: blocks(change.name, change.version),

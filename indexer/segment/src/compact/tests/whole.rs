@@ -56,10 +56,15 @@ async fn contents(index: &IndexStore, snapshot: &Snapshot) -> BTreeMap<TableKey,
         reader
             .all_whole(&mut |term, block| terms.entry(block).or_default().push(term.to_owned()))
             .unwrap();
-        for table in reader.tables().iter() {
+        for (number, table) in (0..).zip(reader.tables().iter()) {
             if deletes.contains(table.first_block) {
                 continue;
             }
+            let values = reader.table_values(number).unwrap();
+            let values = values
+                .columns
+                .into_iter()
+                .map(|column| format!("{column:?}"));
             let blocks = table.first_block..table.first_block + table.blocks;
             let blocks: Vec<String> = blocks
                 .map(|block| {
@@ -70,6 +75,7 @@ async fn contents(index: &IndexStore, snapshot: &Snapshot) -> BTreeMap<TableKey,
                     let text = reader.text(block).unwrap();
                     format!("{text} {lengths:?} {terms:?} {vector:?}")
                 })
+                .chain(values)
                 .collect();
             assert!(tables.insert(table.key.to_key(), blocks).is_none());
         }
@@ -90,6 +96,7 @@ async fn assert_as_built(index: &IndexStore, before: &Snapshot, after: &Snapshot
                 let name: usize = row.name[1..].parse().unwrap();
                 TableBlocks {
                     content: content(name),
+                    values: values_of(name, row.rows.unwrap()),
                     table: row.key(),
                     location: format!("s3://lake/{name}.csv"),
                     blocks: blocks(name, row.rows.unwrap()),

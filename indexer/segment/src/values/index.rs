@@ -1,0 +1,184 @@
+//! Reads the sections of values: a table's lists, and the columns that hold a value.
+
+use std::ops::Range;
+
+use limn_profile::rice::{BitReader, low_bits};
+use limn_profile::value_key::HASH_BITS;
+use tantivy::HasLen;
+
+use crate::codec::{Cursor, decompress};
+use crate::directory::SectionFile;
+use crate::error::SegmentError;
+use crate::values::TableValues;
+use crate::values::writer::{BLOCK, source_bits};
+
+/// The index is at most so many times as long as what it is of.
+const LONGEST: usize = 64;
+/// Read of a table's lists for the names of its columns, at first.
+const NAMES: usize = 4 << 10;
+
+/// What is open of a segment's values. Takes about 16 bytes a table and column, and 16 for each 256 values.
+pub(crate) struct ValueIndex {
+    by_file: SectionFile,
+    by_value: SectionFile,
+    /// Numbers of the tables that have values, and where the lists of each end.
+    tables: Vec<(u32, u64)>,
+    /// Tables and columns.
+    sources: Vec<(u32, u32)>,
+    /// The first hash of each block, and where it ends.
+    blocks: Vec<(u64, u64)>,
+    entries: u64,
+}
+
+impl ValueIndex {
+    /// Opens the sections of a segment of so many tables.
+    pub(crate) fn open(
+        bytes: &[u8],
+        by_file: SectionFile,
+        by_value: SectionFile,
+        tables: u32,
+    ) -> Result<ValueIndex, String> {
+        let limit = by_file.len().saturating_add(by_value.len());
+        let bytes = decompress(bytes, limit.saturating_add(1 << 10).saturating_mul(LONGEST))?;
+        let mut index = ValueIndex {
+            by_file,
+            by_value,
+            tables: Vec::new(),
+            sources: Vec::new(),
+            blocks: Vec::new(),
+            entries: 0,
+        };
+        index.decode(&mut Cursor::new(&bytes), tables)?;
+        Ok(index)
+    }
+
+    fn decode(&mut self, cursor: &mut Cursor<'_>, tables: u32) -> Result<(), String> {
+        let number = |before: u32, step: u64| {
+            let next = u32::try_from(step).ok()?.checked_add(before)?;
+            (next < tables).then_some(next)
+        };
+        let (mut table, mut end) = (0, 0u64);
+        for at in 0..cursor.number()? {
+            let step = cursor.number()?;
+            table = number(table, step)
+                .filter(|_| at == 0 || step > 0)
+                .ok_or("it has values of no table")?;
+            end = end
+                .checked_add(cursor.number()?)
+                .ok_or("a table's values end nowhere")?;
+            self.tables.push((table, end));
+        }
+        if end != self.by_file.len() as u64 {
+            return Err("the values of its tables have another length".to_owned());
+        }
+        let mut table = 0;
+        for _ in 0..cursor.number()? {
+            table = number(table, cursor.number()?).ok_or("it has values of no table")?;
+            self.sources.push((table, cursor.number_u32()?));
+        }
+        self.entries = cursor.number()?;
+        let (mut first, mut end) = (0u64, 0u64);
+        for _ in 0..self.entries.div_ceil(BLOCK as u64) {
+            first = first
+                .checked_add(cursor.number()?)
+                .filter(|first| *first < 1 << HASH_BITS)
+                .ok_or("a hash of a value is too large")?;
+            end = end
+                .checked_add(cursor.number()?)
+                .ok_or("a block of values ends nowhere")?;
+            self.blocks.push((first, end));
+        }
+        if end != self.by_value.len() as u64 {
+            return Err("its blocks of values have another length".to_owned());
+        }
+        cursor.end()
+    }
+
+    /// The values of the table of this number.
+    pub(crate) fn of_table(&self, table: u32) -> Result<TableValues, SegmentError> {
+        match self.place(table) {
+            None => Ok(TableValues::default()),
+            Some(range) => {
+                let bytes = self.by_file.read(range)?;
+                TableValues::decode(&bytes).map_err(|detail| self.by_file.damaged(&detail))
+            }
+        }
+    }
+
+    /// The name of one of a table's columns.
+    pub(crate) fn column_name(
+        &self,
+        table: u32,
+        column: u32,
+    ) -> Result<Option<String>, SegmentError> {
+        let Some(range) = self.place(table) else {
+            return Ok(None);
+        };
+        let end = range.end.min(range.start.saturating_add(NAMES));
+        let first = self.by_file.read(range.start..end)?;
+        if let Ok(name) = TableValues::column_name(&first, column) {
+            return Ok(name);
+        }
+        let all = self.by_file.read(range)?;
+        TableValues::column_name(&all, column).map_err(|detail| self.by_file.damaged(&detail))
+    }
+
+    fn place(&self, table: u32) -> Option<Range<usize>> {
+        let at = self
+            .tables
+            .binary_search_by_key(&table, |(table, _)| *table);
+        let at = at.ok()?;
+        let start = at.checked_sub(1).map_or(0, |before| self.tables[before].1);
+        Some(usize::try_from(start).ok()?..usize::try_from(self.tables[at].1).ok()?)
+    }
+
+    /// Calls `visit` with each table and column that hold a value of this hash, in order.
+    pub(crate) fn holding(
+        &self,
+        hash: u64,
+        visit: &mut dyn FnMut(u32, u32),
+    ) -> Result<(), SegmentError> {
+        // The last block that begins below it may end with it.
+        let below = self.blocks.partition_point(|(first, _)| *first < hash);
+        let mut at = below.saturating_sub(1);
+        while let Some((first, _)) = self.blocks.get(at)
+            && *first <= hash
+        {
+            self.look_through(at, hash, visit)?;
+            at += 1;
+        }
+        Ok(())
+    }
+
+    fn look_through(
+        &self,
+        block: usize,
+        wanted: u64,
+        visit: &mut dyn FnMut(u32, u32),
+    ) -> Result<(), SegmentError> {
+        let damaged = || self.by_value.damaged("a block of its values breaks off");
+        let (first, end) = self.blocks[block];
+        let start = block.checked_sub(1).map_or(0, |it| self.blocks[it].1);
+        let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+        let (start, end) = range.ok_or_else(damaged)?;
+        let bytes = self.by_value.read(start..end)?;
+        let low = low_bits(1 << HASH_BITS, self.entries as usize);
+        let bits = source_bits(self.sources.len());
+        let left = self.entries - (block * BLOCK) as u64;
+        let mut reader = BitReader::new(&bytes);
+        let mut hash = first;
+        for _ in 0..left.min(BLOCK as u64) {
+            let step = reader.get_rice(low).ok_or_else(damaged)?;
+            hash = hash.checked_add(step).ok_or_else(damaged)?;
+            let source = reader.get(bits).ok_or_else(damaged)?;
+            if hash > wanted {
+                break;
+            }
+            if hash == wanted {
+                let source = self.sources.get(source as usize).ok_or_else(damaged)?;
+                visit(source.0, source.1);
+            }
+        }
+        Ok(())
+    }
+}

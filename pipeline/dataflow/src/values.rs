@@ -1,0 +1,89 @@
+//! Hashes of a table's values, from its files' summaries to its segment.
+//!
+//! A file that is read brings its own. Of the others the catalog has the summaries, and the segment that holds their table
+//! has the lists: they are taken from there once the table is described, so that what is held of a lake is what is under way.
+
+use std::collections::BTreeMap;
+
+use limn_profile::TableSummary;
+use limn_segment::{ColumnValues, TableValues};
+use serde::{Deserialize, Serialize};
+
+use crate::assemble::Position;
+
+/// The hashes of a draft's values, as far as they are known, and where the others are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DraftValues {
+    /// `None` where all are as they are published.
+    pub table: Option<TableValues>,
+    /// Where the lists of files are that are missing; of a table that is as it was published, where it is.
+    pub from: Vec<(Position, Vec<u64>)>,
+}
+
+impl DraftValues {
+    /// No values at all.
+    pub fn none() -> Self {
+        Self {
+            table: Some(TableValues::default()),
+            from: Vec::new(),
+        }
+    }
+
+    /// Those that the table at this position has.
+    pub fn as_published(position: Option<Position>) -> Self {
+        match position {
+            Some(position) => Self {
+                table: None,
+                from: vec![(position, Vec::new())],
+            },
+            None => Self::none(),
+        }
+    }
+
+    /// Those of a merged summary, which it has no more then. `holder` says where a file's lists are published.
+    pub fn taken(summary: &mut TableSummary, holder: impl Fn(u64) -> Option<Position>) -> Self {
+        let columns = summary.columns.iter_mut();
+        let columns = columns.filter(|column| !column.hashes.is_empty());
+        let columns = columns.map(|column| ColumnValues {
+            name: column.name.clone(),
+            withheld: false,
+            lists: std::mem::take(&mut column.hashes),
+        });
+        let table = TableValues {
+            columns: columns.collect(),
+        };
+        let lists = table.columns.iter().flat_map(|column| &column.lists);
+        let missing = lists.filter(|list| list.hashes.is_none());
+        let mut missing: Vec<u64> = missing.map(|list| list.file).collect();
+        missing.sort_unstable();
+        missing.dedup();
+        let mut from: BTreeMap<Position, Vec<u64>> = BTreeMap::new();
+        for file in missing {
+            if let Some(position) = holder(file) {
+                from.entry(position).or_default().push(file);
+            }
+        }
+        Self {
+            table: Some(table),
+            from: from.into_iter().collect(),
+        }
+    }
+
+    /// Nobody finds columns by values that the table withholds.
+    pub fn withhold(&mut self, summary: &TableSummary) {
+        let Some(table) = &mut self.table else {
+            return;
+        };
+        // Names may repeat: one that is withheld withholds all.
+        let withheld = summary.columns.iter().filter(|it| it.is_withheld());
+        let withheld: Vec<&str> = withheld.map(|column| column.name.as_str()).collect();
+        for column in &mut table.columns {
+            column.withheld = withheld.contains(&column.name.as_str());
+        }
+    }
+
+    /// About how many bytes of memory they take.
+    pub fn held(&self) -> u64 {
+        self.table.as_ref().map_or(0, TableValues::held)
+    }
+}

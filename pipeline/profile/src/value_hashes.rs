@@ -1,0 +1,343 @@
+//! Which values a column has beyond those that its [sketch](crate::Frequent) keeps whole: hashes, by which a
+//! question's names, codes and numbers are looked up.
+//!
+//! While a file is read, [`HashCollector`] takes the values of a column that holds names, codes, ids or short texts: texts
+//! and whole numbers, not fractions, dates and free text. Of more than it may keep it keeps those whose hashes are lowest, a
+//! uniform sample: all whose first *d* bits are zero, for the least *d* that leaves few enough. So what is kept
+//! is a function of the set of values and not of their order.
+//!
+//! [`ValueHashes`] is the sorted list, packed: differences in Rice's code, two bits or so above what such a list must take.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::data_type::DataType;
+use crate::privacy::is_private;
+use crate::rice;
+use crate::value_key::{HASH_BITS, hash_of_value};
+
+/// What is longer is no name or code.
+const LONGEST: usize = 64;
+/// Digits of the shortest number that is looked up.
+const DIGITS: usize = 4;
+/// A column of which one value in so many is longer is free text.
+const LONG_ONES: u64 = 4;
+
+/// What is kept of the values of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeptValues {
+    /// The most of one file; 0 keeps none.
+    pub most: u32,
+    /// Whether values are left out by which people are known (addresses, telephone numbers).
+    pub hides_personal: bool,
+}
+
+/// Spreads the bits of a hash, the first of which are zeros.
+#[derive(Debug, Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {
+        debug_assert!(false, "keys are u64");
+    }
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+/// Collects the hashes of one column's values, each once.
+#[derive(Debug)]
+pub(crate) struct HashCollector {
+    kept: KeptValues,
+    depth: u32,
+    hashes: HashSet<u64, BuildHasherDefault<Spread>>,
+    /// Values that were too long.
+    long: u64,
+    taken: u64,
+}
+
+impl HashCollector {
+    /// `None` where nothing is to be kept.
+    pub(crate) fn new(kept: KeptValues) -> Option<Box<HashCollector>> {
+        (kept.most > 0).then(|| {
+            Box::new(HashCollector {
+                kept,
+                depth: 0,
+                hashes: HashSet::default(),
+                long: 0,
+                taken: 0,
+            })
+        })
+    }
+
+    /// Takes a value of a column that is of this type so far.
+    pub(crate) fn add(&mut self, value: &str, data_type: &DataType) {
+        if !matches!(data_type, DataType::Text | DataType::Integer) {
+            return;
+        }
+        self.taken += 1;
+        if value.len() > LONGEST {
+            self.long += 1;
+            return;
+        }
+        let is_number = !value.chars().any(char::is_alphabetic);
+        let is_short = || value.bytes().filter(u8::is_ascii_digit).count() < DIGITS;
+        if (is_number && is_short()) || (self.kept.hides_personal && is_private(value)) {
+            return;
+        }
+        let Some(hash) = hash_of_value(value).filter(|hash| is_within(*hash, self.depth)) else {
+            return;
+        };
+        self.hashes.insert(hash);
+        while self.hashes.len() > self.kept.most as usize {
+            self.depth += 1;
+            let depth = self.depth;
+            self.hashes.retain(|hash| is_within(*hash, depth));
+        }
+    }
+
+    /// The list of a column that turned out to be of this type; `None` where it holds nothing that is looked up.
+    pub(crate) fn finish(self, data_type: &DataType) -> Option<ValueHashes> {
+        let is_sought = matches!(data_type, DataType::Text | DataType::Integer);
+        let is_free_text = self.long * LONG_ONES > self.taken;
+        if !is_sought || is_free_text || self.hashes.is_empty() {
+            return None;
+        }
+        let mut hashes: Vec<u64> = self.hashes.into_iter().collect();
+        hashes.sort_unstable();
+        Some(ValueHashes::new(&hashes, self.depth))
+    }
+}
+
+/// Whether the first `depth` bits of a hash are zero.
+fn is_within(hash: u64, depth: u32) -> bool {
+    hash >> HASH_BITS.saturating_sub(depth) == 0
+}
+
+/// A sorted list of hashes of values, packed.
+///
+/// Bytes: how many of the first bits are zero in all of them because others were left out; the number of hashes
+/// as LEB128; then [`rice`] codes. Cheap to clone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ValueHashes(Arc<[u8]>);
+
+/// A list of hashes that is no such list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a list of hashes of values is damaged")]
+pub struct DamagedHashes;
+
+impl fmt::Debug for ValueHashes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hash = xxhash_rust::xxh3::xxh3_64(&self.0);
+        write!(f, "ValueHashes({} bytes, {hash:016x})", self.0.len())
+    }
+}
+
+impl ValueHashes {
+    /// A list of these, which are sorted and each there once.
+    fn new(hashes: &[u64], depth: u32) -> ValueHashes {
+        let mut bytes = vec![depth as u8];
+        rice::put_list(&mut bytes, hashes, HASH_BITS - depth);
+        ValueHashes(bytes.into())
+    }
+
+    /// The list of these bytes, which are looked at when it is [read](ValueHashes::read).
+    pub fn of_bytes(bytes: &[u8]) -> ValueHashes {
+        ValueHashes(bytes.into())
+    }
+
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The hashes in order.
+    ///
+    /// # Errors
+    /// [`DamagedHashes`].
+    pub fn read(&self) -> Result<Vec<u64>, DamagedHashes> {
+        let (depth, rest) = self.0.split_first().ok_or(DamagedHashes)?;
+        let bits = HASH_BITS.checked_sub(u32::from(*depth));
+        rice::read_list(rest, bits.ok_or(DamagedHashes)?).ok_or(DamagedHashes)
+    }
+
+    fn depth(&self) -> u32 {
+        self.0.first().map_or(0, |depth| u32::from(*depth))
+    }
+
+    /// Those of `hashes`, which are its own, that are kept at another depth.
+    fn thinned(&self, hashes: &[u64], depth: u32) -> ValueHashes {
+        if depth <= self.depth() {
+            return self.clone();
+        }
+        let kept = hashes.partition_point(|hash| is_within(*hash, depth));
+        ValueHashes::new(&hashes[..kept], depth)
+    }
+
+    /// About how many bytes of memory it takes.
+    pub fn held(&self) -> u64 {
+        self.0.len() as u64 + 16
+    }
+}
+
+impl Serialize for ValueHashes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        BASE64.encode(&self.0).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ValueHashes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bytes = BASE64.decode(text).map_err(serde::de::Error::custom)?;
+        Ok(ValueHashes(bytes.into()))
+    }
+}
+
+/// The hashes of one column of one file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileHashes {
+    /// The [`file_id`] of the file; 0 in the summary of the file itself.
+    #[serde(rename = "f", default)]
+    pub file: u64,
+    /// Which of its columns, from 0; likewise.
+    #[serde(rename = "c", default)]
+    pub column: u32,
+    /// The list; `None` where the index has it and the summary does not.
+    #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
+    pub hashes: Option<ValueHashes>,
+}
+
+impl FileHashes {
+    /// About how many bytes of memory it takes.
+    pub fn held(&self) -> u64 {
+        size_of::<FileHashes>() as u64 + self.hashes.as_ref().map_or(0, ValueHashes::held)
+    }
+
+    /// Those of a column in the summary of its file.
+    pub(crate) fn of_own(hashes: ValueHashes) -> FileHashes {
+        FileHashes {
+            file: 0,
+            column: 0,
+            hashes: Some(hashes),
+        }
+    }
+}
+
+/// What a file of a table is called among its lists.
+pub fn file_id(path: &str) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(path.as_bytes())
+}
+
+/// Leaves at most so many hashes in the columns of one file: those of the lowest hashes over all of them.
+pub(crate) fn thin(lists: Vec<&mut ValueHashes>, most: u32) -> Result<(), DamagedHashes> {
+    let read = lists.iter().map(|list| list.read());
+    let read: Vec<Vec<u64>> = read.collect::<Result<_, _>>()?;
+    let left = |depth: u32| -> usize {
+        let within = |hashes: &Vec<u64>| hashes.partition_point(|hash| is_within(*hash, depth));
+        read.iter().map(within).sum()
+    };
+    let depth = (0..=HASH_BITS).find(|depth| left(*depth) <= most as usize);
+    for (list, hashes) in lists.into_iter().zip(&read) {
+        *list = list.thinned(hashes, depth.unwrap_or(HASH_BITS));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::value_key;
+
+    fn collected(
+        values: impl IntoIterator<Item = String>,
+        most: u32,
+        of: &DataType,
+    ) -> Option<Vec<u64>> {
+        let kept = KeptValues {
+            most,
+            hides_personal: true,
+        };
+        let mut collector = HashCollector::new(kept)?;
+        values
+            .into_iter()
+            .for_each(|value| collector.add(&value, of));
+        Some(collector.finish(of)?.read().unwrap())
+    }
+
+    #[test]
+    fn names_codes_and_ids_are_kept_and_nothing_else() {
+        let hash = |value: &str| value_key::hash(&value_key::key(value).unwrap());
+        let of = |values: &[&str], of: &DataType| {
+            collected(values.iter().map(|it| (*it).to_owned()), 100, of)
+        };
+        let mut both = vec![hash("acme4711"), hash("Anna Kessler")];
+        both.sort_unstable();
+        assert_eq!(
+            of(
+                &["ACME-4711", "acme 4711", "anna kessler", "ada@example.org"],
+                &DataType::Text
+            ),
+            Some(both)
+        );
+        assert_eq!(
+            of(&["17", "48213"], &DataType::Integer),
+            Some(vec![hash("48213")])
+        );
+        assert_eq!(of(&["1.5", "48213"], &DataType::Float), None);
+        assert_eq!(of(&[&"long ".repeat(20), "short"], &DataType::Text), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_list_is_read_as_it_was_written(
+            hashes in proptest::collection::btree_set(0..1u64 << HASH_BITS, 0..300),
+        ) {
+            let hashes: Vec<u64> = hashes.into_iter().collect();
+            let list = ValueHashes::new(&hashes, 0);
+            let json = serde_json::to_string(&list).unwrap();
+            prop_assert_eq!(serde_json::from_str::<ValueHashes>(&json).unwrap().read(), Ok(hashes));
+        }
+
+        #[test]
+        fn damaged_lists_are_errors(bytes: Vec<u8>) {
+            if let Ok(hashes) = ValueHashes::of_bytes(&bytes).read() {
+                prop_assert!(hashes.is_sorted());
+                prop_assert!(hashes.iter().all(|hash| *hash < 1 << HASH_BITS));
+            }
+        }
+
+        /// What is kept does not depend on the order of values, is the lowest of all, and is half of what may be or more.
+        #[test]
+        fn a_sample_is_the_lowest_hashes(
+            values in proptest::collection::vec("[a-z]{1,4}", 1..400),
+            most in 1..60u32,
+        ) {
+            let all: BTreeSet<u64> = values.iter().filter_map(|it| hash_of_value(it)).collect();
+            let all: Vec<u64> = all.into_iter().collect();
+            let kept = collected(values.clone(), most, &DataType::Text).unwrap_or_default();
+            let back = collected(values.into_iter().rev(), most, &DataType::Text).unwrap_or_default();
+            prop_assert_eq!(&kept, &back);
+            prop_assert!(kept.len() <= most as usize);
+            prop_assert_eq!(&all[..kept.len()], &kept[..]);
+
+            let mut whole = ValueHashes::new(&all, 0);
+            thin(vec![&mut whole], most).unwrap();
+            prop_assert_eq!(whole.read().unwrap(), kept);
+        }
+    }
+}
