@@ -259,10 +259,7 @@ impl Opening {
             kept,
             committer: Committer::new(
                 index.clone(),
-                lake.url().to_owned(),
-                settings,
-                terms.filters.clone(),
-                terms.shards,
+                terms,
                 published,
                 narrations.clone(),
                 MostTables(options.join_tables),

@@ -22,6 +22,7 @@ use tokio::sync::{Mutex, oneshot};
 
 use crate::assemble::Position;
 use crate::changes::Epoch;
+use crate::cluster::terms::Terms;
 use crate::error::PipelineError;
 use crate::filtering::{put_into, remembered};
 use crate::graph::{Joins, MostTables};
@@ -139,14 +140,13 @@ impl Committer {
     /// The settings of what is published are not understood.
     pub fn new(
         index: IndexStore,
-        lake: String,
-        settings: IndexSettings,
-        filters: Filters,
-        shards: u32,
+        terms: &Terms,
         published: &Arc<Published>,
         narrations: Option<Arc<NarrationStore>>,
         most_joined: MostTables,
     ) -> Result<Arc<Self>, PipelineError> {
+        let (lake, shards) = (terms.lake.clone(), terms.shards);
+        let (settings, filters) = (terms.settings.clone(), terms.filters.clone());
         let snapshot = published.snapshot();
         let before = snapshot
             .as_ref()

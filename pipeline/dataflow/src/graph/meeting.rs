@@ -29,7 +29,7 @@ type Change = (Band, Member, i8);
 /// The members of a band in ascending order.
 enum Members {
     One(Member),
-    Many(Box<Vec<Member>>),
+    Many(Box<[Member]>),
 }
 
 impl Members {
@@ -44,7 +44,7 @@ impl Members {
         match members.as_slice() {
             [] => None,
             [only] => Some(Members::One(*only)),
-            _ => Some(Members::Many(Box::new(members))),
+            _ => Some(Members::Many(members.into())),
         }
     }
 }
