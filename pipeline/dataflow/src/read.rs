@@ -35,6 +35,9 @@ use crate::wire::Wire;
 
 /// Bytes per permit of the memory budget.
 const PERMIT_BYTES: u64 = 64 << 10;
+/// Bytes that a hash of a value takes while it is collected, and that the value took.
+const HASH_BYTES: u64 = 16;
+const VALUE_BYTES: u64 = 8;
 /// Reads at once. Each blocks a thread of the runtime's pool (512) that waits for others of it.
 const READS_AT_ONCE: usize = 64;
 /// Files read ahead of the dataflow whose results are kept for it.
@@ -406,7 +409,10 @@ impl Reader {
         file: &TableFile,
     ) -> Result<Result<FileSummary, FileError>, PipelineError> {
         let data = file.data_file();
-        let _permits = self.reserve(data.held(self.options.scan_budget)).await?;
+        let held = data.held(self.options.scan_budget);
+        // No file has more values than it has room for.
+        let values = u64::from(self.options.values.most).min(held / VALUE_BYTES);
+        let _permits = self.reserve(held + HASH_BYTES * values).await?;
         // After the wait for a permit: all files of an epoch ask for one at once, while nothing is held yet.
         self.options.room.free().await;
         let start = Instant::now();
