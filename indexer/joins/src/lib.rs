@@ -51,4 +51,4 @@ pub use compare::compare;
 pub use edge::{Cardinality, Edge, EdgeKind, Evidence, Millionths};
 pub use id::{ColumnId, Place, TableId};
 pub use name::Name;
-pub use table::{Column, ColumnFacts, Kind, Reference, Role, Table, name_hash};
+pub use table::{Column, ColumnFacts, Kind, Reference, Role, Table, name_hash, value_counts};

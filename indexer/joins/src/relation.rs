@@ -15,8 +15,8 @@ const WITHIN: f64 = 0.97;
 const WIDE: usize = 3;
 /// Values that all columns of a copy have together, at least.
 const ENOUGH: f64 = 6.0;
-/// Distinct values as a share of the rows by which a column tells rows apart.
-const TELLS_APART: f64 = 0.5;
+/// Of a copy so many rows are other ones, at most, as a share of all.
+const EDITED: f64 = 0.06;
 
 /// What two tables of the same columns are to each other; `None` of other tables, or where it
 /// cannot be said.
@@ -42,7 +42,12 @@ pub(crate) fn relation(one: &Table, other: &Table) -> Option<Edge> {
     let values: f64 = pairs.iter().map(|(a, _)| a.values.distinct()).sum();
     let rows = small.rows as f64 / large.rows.max(1) as f64;
     let telling = telling(small, &pairs, &overlaps);
-    let kind = if rows >= AS_MANY && jaccard >= NEARLY_EQUAL && values >= ENOUGH {
+    let has_rows = || match telling {
+        Some(share) => share >= NEARLY_EQUAL,
+        None => edited(small, large, &pairs) <= EDITED,
+    };
+    let is_alike = rows >= AS_MANY && jaccard >= NEARLY_EQUAL && values >= ENOUGH;
+    let kind = if is_alike && has_rows() {
         EdgeKind::Copy
     } else if rows < 1.0 && within >= WITHIN && telling.is_some_and(|it| it >= WITHIN) {
         EdgeKind::Subset
@@ -100,10 +105,34 @@ fn matched<'a>(one: &'a Table, other: &'a Table) -> Option<Vec<(&'a Column, &'a 
 /// the other table has: that is about the share of its rows; `None` without such a column.
 fn telling(small: &Table, pairs: &[(&Column, &Column)], overlaps: &[Overlap]) -> Option<f64> {
     let columns = pairs.iter().zip(overlaps);
-    let telling = columns.filter(|((column, _), _)| {
-        !column.is_sequence && column.values.distinct() >= TELLS_APART * small.rows as f64
-    });
+    let telling = columns.filter(|((column, _), _)| column.tells_apart(small.rows));
     let best = telling
         .max_by(|((a, _), _), ((b, _), _)| a.values.distinct().total_cmp(&b.values.distinct()));
     best.map(|(_, overlap)| overlap.first_in_second.value)
+}
+
+/// How many cells, as a share of the rows, differ at least between tables of which no column tells
+/// the rows apart: any halves of such a table have the same values, but not each as often.
+fn edited(small: &Table, large: &Table, pairs: &[(&Column, &Column)]) -> f64 {
+    let more = large.rows - small.rows;
+    let known = pairs
+        .iter()
+        .filter(|(a, b)| !a.counts.is_empty() && !b.counts.is_empty());
+    let differ: u64 = known
+        .map(|(a, b)| apart(&a.counts, &b.counts).saturating_sub(more) / 2)
+        .sum();
+    differ as f64 / large.rows.max(1) as f64
+}
+
+/// The sum of the differences between how often values occur.
+fn apart(one: &[(u64, u64)], other: &[(u64, u64)]) -> u64 {
+    let count = |counts: &[(u64, u64)], value: u64| {
+        let at = counts.binary_search_by_key(&value, |it| it.0);
+        at.ok().and_then(|at| counts.get(at)).map_or(0, |it| it.1)
+    };
+    let ours = one
+        .iter()
+        .map(|(value, times)| times.abs_diff(count(other, *value)));
+    let theirs = other.iter().filter(|(value, _)| count(one, *value) == 0);
+    ours.sum::<u64>() + theirs.map(|(_, times)| times).sum::<u64>()
 }

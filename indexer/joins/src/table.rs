@@ -12,6 +12,8 @@ const NEARLY_UNIQUE: f64 = 0.95;
 const FLAG: f64 = 3.0;
 /// Numbers that begin below this and have few gaps are a sequence: row numbers, counts, years.
 const SMALL: i64 = 2_200;
+/// Distinct values as a share of the rows by which a column tells rows apart.
+const TELLS_APART: f64 = 0.5;
 /// A sequence has at most so many times as many places as values.
 const GAPS: f64 = 100.0;
 
@@ -93,6 +95,8 @@ pub struct ColumnFacts<'a> {
     pub range: Option<(i64, i64)>,
     /// Its values.
     pub values: ValueSet,
+    /// How often each value occurs, where all rows and values are known ([`value_counts`]).
+    pub counts: Vec<(u64, u64)>,
 }
 
 /// A column.
@@ -112,6 +116,17 @@ pub struct Column {
     pub is_sequence: bool,
     /// Its values.
     pub values: ValueSet,
+    /// How often each value occurs, by hash, in tables of which no column tells the rows apart.
+    pub counts: Box<[(u64, u64)]>,
+}
+
+/// Values with how often they occur, as a column keeps them: by hash.
+#[must_use]
+pub fn value_counts<'a>(values: impl Iterator<Item = (&'a str, u64)>) -> Vec<(u64, u64)> {
+    let hash = |value: &str| xxhash_rust::xxh3::xxh3_64(value.as_bytes());
+    let mut counts: Vec<(u64, u64)> = values.map(|(value, count)| (hash(value), count)).collect();
+    counts.sort_unstable();
+    counts
 }
 
 impl Column {
@@ -142,7 +157,14 @@ impl Column {
             is_unique: facts.uniqueness >= 1.0,
             is_sequence,
             values: facts.values,
+            counts: facts.counts.into(),
         }
+    }
+
+    /// Whether it tells the rows of a table of so many apart, at least half of them, and is no
+    /// sequence, of which any table has the same.
+    pub(crate) fn tells_apart(&self, rows: u64) -> bool {
+        !self.is_sequence && self.values.distinct() >= TELLS_APART * rows as f64
     }
 }
 
@@ -155,7 +177,16 @@ pub fn name_hash(name: &str) -> u64 {
 impl Table {
     /// A table called `name`, whose columns have these names, with what is known of some of them.
     #[must_use]
-    pub fn new(id: TableId, name: &str, rows: u64, names: &[&str], columns: Vec<Column>) -> Table {
+    pub fn new(
+        id: TableId,
+        name: &str,
+        rows: u64,
+        names: &[&str],
+        mut columns: Vec<Column>,
+    ) -> Table {
+        if columns.iter().any(|it| it.tells_apart(rows)) {
+            columns.iter_mut().for_each(|it| it.counts = Box::default());
+        }
         let mut sorted: Vec<Name> = names.iter().map(|it| Name::of_column(it)).collect();
         sorted.sort_unstable();
         let letters: Vec<&str> = sorted.iter().map(Name::letters).collect();

@@ -7,7 +7,7 @@ use limn_profile::{ColumnBuilder, ValueSet};
 use crate::{
     Cardinality, Column, ColumnFacts, Edge, EdgeKind, Evidence, FEW, Kind, Member, Millionths,
     Pair, Part, Place, Reference, Table, TableId, bands, candidates, changed_candidates, compare,
-    name_hash,
+    name_hash, value_counts,
 };
 
 /// A table of columns: name and cells.
@@ -29,6 +29,7 @@ fn table(name: &str, columns: &[(&str, Vec<String>)]) -> Table {
             uniqueness: profile.uniqueness(),
             range,
             values: ValueSet::of(&profile.frequent, profile.distinct(), true),
+            counts: value_counts(profile.frequent.sample()),
         })
     });
     let made = made.collect();
@@ -257,4 +258,26 @@ proptest::proptest! {
         });
         proptest::prop_assert_eq!(found, times);
     }
+}
+
+#[test]
+fn rows_that_no_column_tells_apart_are_copies_only_where_values_are_as_frequent() {
+    let answers = |name: &str, of: [u32; 4]| {
+        let cell = |at: u32, every: u32| if at % every == 0 { "yes" } else { "no" }.to_owned();
+        let columns = ["first", "second", "third", "fourth"];
+        let columns = columns.iter().zip(of).map(|(column, every)| {
+            let kinds = cells(0..400, |at| format!("{}{}", cell(at, every), at % 3));
+            (*column, kinds)
+        });
+        table(name, &columns.collect::<Vec<_>>())
+    };
+    let test = answers("one", [2, 3, 4, 5]);
+    let kinds = |other: &Table| {
+        edges(&test, other)
+            .iter()
+            .map(|it| it.kind)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&answers("copy", [2, 3, 4, 5])), [EdgeKind::Copy]);
+    assert_eq!(kinds(&answers("other", [5, 4, 3, 2])), [EdgeKind::Union]);
 }

@@ -3,7 +3,9 @@
 //! A file's summary is kept with the sketches of its columns, a table's row with those of all its files together. Join
 //! discovery reads the latter: [`column_sketches`], of rows of which [`SketchedColumns`] reads no more than it takes.
 
-use limn_joins::{Column, ColumnFacts, Kind, Place, Reference, Table, TableId, name_hash};
+use limn_joins::{
+    Column, ColumnFacts, Kind, Place, Reference, Table, TableId, name_hash, value_counts,
+};
 use limn_profile::{
     FileSummary, Frequent, SketchError, SummaryError, TableSummary, ValueSet, join_key,
 };
@@ -215,6 +217,10 @@ impl JoinColumn {
             uniqueness: self.uniqueness,
             range: self.range,
             values: ValueSet::of(values, self.distinct, self.profile_exact),
+            counts: match self.profile_exact && values.is_complete() {
+                true => value_counts(values.sample()),
+                false => Vec::new(),
+            },
         }))
     }
 }

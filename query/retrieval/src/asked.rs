@@ -162,7 +162,8 @@ impl Asked {
             let word = words.get(at).copied().unwrap_or_default();
             let is_first = at == 0 && of == 1 && words.len() > 1;
             let is_name = is_name(word) && !is_first && !is_title;
-            (is_name || word.starts_with(|c: char| c.is_ascii_digit())) && !says_nothing(word)
+            let is_figure = word.starts_with(|c: char| c.is_ascii_digit()) && !is_year(word);
+            (is_name || is_figure) && !is_stop(word)
         };
         let mut left = AMONG_MANY;
         for value in &mut self.values {
@@ -202,7 +203,7 @@ impl Asked {
 /// Whether a question is written as titles are: after the first word there are several capitals, and no small letters but in
 /// stop words.
 fn is_title(words: &[&str]) -> bool {
-    let rest = words.iter().skip(1).filter(|word| !says_nothing(word));
+    let rest = words.iter().skip(1).filter(|word| !is_stop(word));
     let (names, others): (Vec<&str>, Vec<&str>) = rest.partition(|word| is_name(word));
     names.len() >= TITLE && others.is_empty()
 }
@@ -216,6 +217,11 @@ fn is_number(word: &str) -> bool {
 /// Whether a number may be a year, which sets nothing apart.
 fn is_year(word: &str) -> bool {
     word.len() == 4 && (word.starts_with("19") || word.starts_with("20"))
+}
+
+/// Whether a word is a stop word, or has no letter or digit.
+fn is_stop(word: &str) -> bool {
+    key(word).is_none() || says_nothing(word)
 }
 
 /// Whether a word begins as names do.
