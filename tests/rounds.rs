@@ -1,5 +1,5 @@
-//! How many rounds a random test tries: a few before every landing, many at night (`tests/nightly`).
-//! Included by path where a crate's tests are random.
+//! How many rounds a random test tries: a few before every landing, many at night
+//! (`tests/nightly`). Included by path where a crate's tests are random.
 
 /// `few`, or as many times that as `LIMN_TEST_ROUNDS` says.
 pub(crate) fn rounds(few: u32) -> u32 {

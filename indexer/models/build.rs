@@ -1,5 +1,6 @@
-//! With `--features cuda`: compiles the GPU kernels to PTX, which every driver since CUDA 13 turns into
-//! code for its card (compute capability 8.0 and newer). Without the feature there is nothing to do.
+//! With `--features cuda`: compiles the GPU kernels to PTX, which every driver since CUDA 13 turns
+//! into code for its card (compute capability 8.0 and newer). Without the feature there is nothing
+//! to do.
 
 use std::env;
 use std::path::PathBuf;

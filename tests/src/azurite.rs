@@ -1,4 +1,5 @@
-//! A server of Azure's blobs on loopback: Azurite, from `tests/azurite`, started by `tests/azure_server.py`.
+//! A server of Azure's blobs on loopback: Azurite, from `tests/azurite`, started by
+//! `tests/azure_server.py`.
 
 use crate::server::{Server, tools};
 
@@ -8,8 +9,8 @@ const ACCOUNT: &str = "devstoreaccount1";
 pub const KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
-/// A running server, with the empty containers `lake` and `open`, which everybody may read; it ends when
-/// dropped.
+/// A running server, with the empty containers `lake` and `open`, which everybody may read; it ends
+/// when dropped.
 pub struct AzureServer(Server);
 
 impl AzureServer {

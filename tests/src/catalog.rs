@@ -1,5 +1,5 @@
-//! Iceberg REST catalogs on loopback, whose tables pyiceberg's own REST client makes: SeaweedFS's, and one that can be made to fail
-//! (`tests/catalog_server.py`).
+//! Iceberg REST catalogs on loopback, whose tables pyiceberg's own REST client makes: SeaweedFS's,
+//! and one that can be made to fail (`tests/catalog_server.py`).
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -26,7 +26,8 @@ impl CatalogServer {
         Self::start_with("", &[], "{}")
     }
 
-    /// One whose tables lie at a URL, with an environment, and with settings for the client that writes.
+    /// One whose tables lie at a URL, with an environment, and with settings for the client that
+    /// writes.
     pub fn start_with(warehouse: &str, environment: &[(&str, &str)], client: &str) -> Self {
         let tools = tools("python/pyiceberg", "infra/python-tools");
         let path = tools.parent().expect("it has a folder");

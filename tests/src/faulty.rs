@@ -1,9 +1,9 @@
-//! An S3 server that has bad days: a proxy before a real one that refuses, breaks off, delays and slows
-//! down a share of the requests, as a seed has it. It can be far away, or careless: then it keeps the condition of
-//! a creation as some servers do, which look first and write then.
+//! An S3 server that has bad days: a proxy before a real one that refuses, breaks off, delays and
+//! slows down a share of the requests, as a seed has it. It can be far away, or careless: then it
+//! keeps the condition of a creation as some servers do, which look first and write then.
 //!
-//! A request is passed on as it came, its `Host` with it, which its signature covers. Each has a connection
-//! of its own.
+//! A request is passed on as it came, its `Host` with it, which its signature covers. Each has a
+//! connection of its own.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -168,7 +168,8 @@ impl FaultyServer {
 }
 
 impl Shared {
-    /// Whether a server that looks first and writes then would have taken this creation, which was refused.
+    /// Whether a server that looks first and writes then would have taken this creation, which was
+    /// refused.
     fn overwrites(&self, line: &[u8], answer: &[u8], looked: Instant) -> bool {
         let mut created = self.created.lock().expect("no panic");
         if answer.starts_with(b"HTTP/1.1 412") {
@@ -275,7 +276,8 @@ async fn serve(shared: &Shared, mut client: TcpStream) -> io::Result<()> {
     }
 }
 
-/// A request, head and body, that asks the server to close the connection; none if the client is gone.
+/// A request, head and body, that asks the server to close the connection; none if the client is
+/// gone.
 async fn read_request(client: &mut TcpStream) -> io::Result<Option<Vec<u8>>> {
     let mut read = Vec::new();
     let body = loop {

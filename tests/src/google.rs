@@ -1,10 +1,10 @@
-//! A server of Google's object storage on loopback: fake-gcs-server, from `tests/requirements.txt`, behind
-//! `tests/google_server.py`.
+//! A server of Google's object storage on loopback: fake-gcs-server, from `tests/requirements.txt`,
+//! behind `tests/google_server.py`.
 
 use crate::server::{Server, tools};
 
-/// A running server, with the empty bucket `lake`; it ends when dropped. The bucket `locked` asks for a token,
-/// `paid` for the project that pays: `my-project`.
+/// A running server, with the empty bucket `lake`; it ends when dropped. The bucket `locked` asks
+/// for a token, `paid` for the project that pays: `my-project`.
 pub struct GoogleServer(Server);
 
 impl GoogleServer {

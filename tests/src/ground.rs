@@ -1,5 +1,6 @@
-//! Ground for tests that kill limn or break its connections: a lake that was edited, an index of the lake
-//! as it was before, and what an undisturbed run makes of it; on local disk or on a real S3 server.
+//! Ground for tests that kill limn or break its connections: a lake that was edited, an index of
+//! the lake as it was before, and what an undisturbed run makes of it; on local disk or on a real
+//! S3 server.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -226,8 +227,8 @@ impl Ground {
         }
     }
 
-    /// Collects the garbage as if a year had gone by. What is left that the newest snapshot does not name
-    /// and that is no narration is returned.
+    /// Collects the garbage as if a year had gone by. What is left that the newest snapshot does
+    /// not name and that is no narration is returned.
     pub fn collect_garbage(&self, index: &str) -> Vec<String> {
         let store = self.store(index);
         let index = IndexStore::new(store.clone());

@@ -1,9 +1,9 @@
 //! An issuer of tokens on loopback: it publishes keys as OpenID Connect has it, and signs what a
 //! test asks for.
 //!
-//! Signatures are ring's, put together here by hand, so that what the node reads was not written by the library
-//! that it reads with. Keys are made anew for each test, but for RSA's, which ring does not make: that one is in a
-//! file, and is used nowhere else.
+//! Signatures are ring's, put together here by hand, so that what the node reads was not written by
+//! the library that it reads with. Keys are made anew for each test, but for RSA's, which ring does
+//! not make: that one is in a file, and is used nowhere else.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};

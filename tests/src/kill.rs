@@ -190,8 +190,9 @@ impl Killing {
         }
     }
 
-    /// What is wrong with an index that a disturbed run left at snapshot `number`. A table that the store did
-    /// not let be read stays as it was (invariant 6), and each is at one of its versions all the same.
+    /// What is wrong with an index that a disturbed run left at snapshot `number`. A table that the
+    /// store did not let be read stays as it was (invariant 6), and each is at one of its versions
+    /// all the same.
     pub fn amiss(&self, found: &Contents, number: u64, store_is_bad: bool) -> Vec<String> {
         // A job that changes no answer may have published more of the same.
         let wanted = match number > self.last {
@@ -225,9 +226,9 @@ impl Killing {
         amiss
     }
 
-    /// What is wrong with the index of this name after its job was killed, as it is and after the job has
-    /// run again. Where the store is bad, tables that it did not let be read are as they were. Returns the newest
-    /// snapshot that the kill left, too. The index is gone then.
+    /// What is wrong with the index of this name after its job was killed, as it is and after the
+    /// job has run again. Where the store is bad, tables that it did not let be read are as they
+    /// were. Returns the newest snapshot that the kill left, too. The index is gone then.
     pub fn check(&self, job: Job, name: &str, what: &str, store_is_bad: bool) -> (u64, Findings) {
         let index = self.ground.at(name);
         let mut found = Findings::default();

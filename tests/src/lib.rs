@@ -1,5 +1,5 @@
-//! What the end-to-end tests share: the real binary, scratch folders, lakes, real servers of object stores, of
-//! SQS and of language models.
+//! What the end-to-end tests share: the real binary, scratch folders, lakes, real servers of object
+//! stores, of SQS and of language models.
 //!
 //! Every test here runs `limn` as a user would, as a process with arguments, and looks at what it
 //! prints, at its exit code and at what it leaves behind.
@@ -30,8 +30,8 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The repository's root, asked of cargo at run time: a target folder shared by several clones keeps
-/// the path of one of them.
+/// The repository's root, asked of cargo at run time: a target folder shared by several clones
+/// keeps the path of one of them.
 pub fn repository() -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo runs the tests");
     let mut above = Path::new(&package).ancestors();
@@ -48,8 +48,8 @@ pub fn corpora() -> PathBuf {
 
 /// The `limn` binary of this build.
 ///
-/// cargo builds it before the end-to-end tests, which are tests of its package; it lies beside the folder of
-/// the test executables, and beside the other programs.
+/// cargo builds it before the end-to-end tests, which are tests of its package; it lies beside the
+/// folder of the test executables, and beside the other programs.
 pub fn binary() -> PathBuf {
     let own = std::env::current_exe().expect("a program knows its executable");
     let near = own.ancestors().skip(1).take(2).map(|it| it.join("limn"));
@@ -174,9 +174,9 @@ pub fn varied_index() -> TempDir {
     folder
 }
 
-/// Runs a command to its end, and says how much memory it took at most, in bytes; so did any process that
-/// it waited for. A small process starts it: Linux counts what the parent of a process takes as that
-/// process's own until it runs its program.
+/// Runs a command to its end, and says how much memory it took at most, in bytes; so did any
+/// process that it waited for. A small process starts it: Linux counts what the parent of a process
+/// takes as that process's own until it runs its program.
 pub fn measured(command: &Command) -> (Run, u64) {
     const MEASURE: &str = "\
 import resource, subprocess, sys

@@ -1,5 +1,5 @@
-//! A real OpenAI-compatible server on loopback: llama.cpp's, from `tests/requirements.txt`, with the
-//! smallest model that limn knows.
+//! A real OpenAI-compatible server on loopback: llama.cpp's, from `tests/requirements.txt`, with
+//! the smallest model that limn knows.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;

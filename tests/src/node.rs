@@ -100,7 +100,8 @@ impl Node {
             said,
             client: Client::builder()
                 .timeout(Duration::from_secs(120))
-                // Shorter than what the node leaves an idle connection: it may close one at any time after that.
+                // Shorter than what the node leaves an idle connection: it may close one at any
+                // time after that.
                 .pool_idle_timeout(Duration::from_secs(5))
                 .build()
                 .expect("a client"),

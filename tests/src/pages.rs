@@ -1,5 +1,6 @@
-//! The task pages of `docs/tasks`, and a shell that runs their commands as a reader would: block after block in one shell, in a
-//! scratch folder, with only the names replaced that a reader replaces.
+//! The task pages of `docs/tasks`, and a shell that runs their commands as a reader would: block
+//! after block in one shell, in a scratch folder, with only the names replaced that a reader
+//! replaces.
 
 use std::collections::HashSet;
 use std::fs;
@@ -124,7 +125,8 @@ impl Shell {
         self.folder.path().join(path)
     }
 
-    /// Runs commands; what they print. One that keeps running (`limn watch`, `limn serve`) runs on until the next such one.
+    /// Runs commands; what they print. One that keeps running (`limn watch`, `limn serve`) runs on
+    /// until the next such one.
     pub fn run(&mut self, commands: &str) -> String {
         let mut commands = commands.to_owned();
         for (from, to) in &self.replaced {

@@ -157,8 +157,8 @@ impl Running {
         std::fs::create_dir_all(&folder).expect("the data folder");
         let tools = weed();
         let ports: Vec<u16> = (0..4).map(|_| free_port()).collect();
-        // What the shell leaves behind reads an input that ends with this process, and then ends the
-        // server, which the shell becomes.
+        // What the shell leaves behind reads an input that ends with this process, and then ends
+        // the server, which the shell becomes.
         let process = Command::new("sh")
             .arg("-c")
             .arg("exec 3<&0; (read end <&3; kill -9 $$; rm -rf \"$LIMN_TEST_DATA\") & exec \"$0\" \"$@\"")

@@ -1,5 +1,5 @@
-//! Servers that a program beside the tests starts: it prints its address, and ends when its standard input
-//! does.
+//! Servers that a program beside the tests starts: it prints its address, and ends when its
+//! standard input does.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;

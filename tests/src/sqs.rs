@@ -1,5 +1,5 @@
-//! A real server of SQS on loopback, from `tests/requirements.txt`: moto's, which checks signatures as
-//! AWS does once it is configured to.
+//! A real server of SQS on loopback, from `tests/requirements.txt`: moto's, which checks signatures
+//! as AWS does once it is configured to.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -20,7 +20,8 @@ pub struct SqsServer {
 }
 
 impl SqsServer {
-    /// Starts a server with one user who may do anything, and that refuses whoever signs as another.
+    /// Starts a server with one user who may do anything, and that refuses whoever signs as
+    /// another.
     pub async fn start() -> Self {
         let tools = PathBuf::from(std::env::var("HOME").unwrap_or_default());
         let tools = tools.join(".cache/limn/python");

@@ -1,14 +1,16 @@
 //! Synthetic tables as real ones are: real blocks, perturbed.
 //!
-//! A synthetic table is made of a real one of a *base* index. The vectors of its blocks are the real blocks'
-//! with Gaussian noise, brought back to unit length; of the words of their texts some stay and others become words of a
-//! vocabulary in which, as in every language, the r-th word is about as frequent as 1/r. So questions about the base
-//! find something, neighbours are as near as real ones, and what grows with the number of tables
-//! (postings of frequent words, near neighbours) grows as it would. (Independent random vectors have no near
-//! neighbours: no graph can be walked among them, and no scan can be cut short.)
+//! A synthetic table is made of a real one of a *base* index. The vectors of its blocks are the
+//! real blocks' with Gaussian noise, brought back to unit length; of the words of their texts some
+//! stay and others become words of a vocabulary in which, as in every language, the r-th word is
+//! about as frequent as 1/r. So questions about the base find something, neighbours are as near as
+//! real ones, and what grows with the number of tables (postings of frequent words, near
+//! neighbours) grows as it would. (Independent random vectors have no near neighbours: no graph can
+//! be walked among them, and no scan can be cut short.)
 //!
-//! Everything of table number `n` is a function of the base, the settings and `n`: the same index comes of any number of threads, and the tables of
-//! a small index are the first ones of a larger one.
+//! Everything of table number `n` is a function of the base, the settings and `n`: the same index
+//! comes of any number of threads, and the tables of a small index are the first ones of a larger
+//! one.
 
 use half::f16;
 use limn_segment::{

@@ -1,5 +1,5 @@
-//! Web servers on loopback that list a folder: Python's own, which knows no ranges, and one with the pages of
-//! nginx, which does (`tests/web_server.py`).
+//! Web servers on loopback that list a folder: Python's own, which knows no ranges, and one with
+//! the pages of nginx, which does (`tests/web_server.py`).
 
 use std::path::Path;
 

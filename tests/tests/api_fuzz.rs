@@ -1,5 +1,5 @@
-//! The API against its own description: whatever a program makes of it, no request makes the node fail or hang, and every
-//! answer is as described.
+//! The API against its own description: whatever a program makes of it, no request makes the node
+//! fail or hang, and every answer is as described.
 
 use std::process::Command;
 

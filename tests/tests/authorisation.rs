@@ -1,5 +1,5 @@
-//! A key that may see one folder learns nothing of the others: whatever it asks, it is answered as by a node
-//! over an index that has no other tables.
+//! A key that may see one folder learns nothing of the others: whatever it asks, it is answered as
+//! by a node over an index that has no other tables.
 
 use limn_tests::node::{Node, Reply, escaped};
 use limn_tests::{index_hashed, lake, limn, text, varied_index};
@@ -169,8 +169,8 @@ fn a_key_of_one_folder_is_answered_as_if_there_were_no_other() {
     assert!(status["segments"].is_null() && status["index_bytes"].is_null());
 }
 
-/// What others have asked is answered as late as what nobody has. (The model is the real one: what is remembered of a
-/// question is its vector.)
+/// What others have asked is answered as late as what nobody has. (The model is the real one: what
+/// is remembered of a question is its vector.)
 #[test]
 fn how_fast_an_answer_comes_does_not_reveal_what_others_have_asked() {
     let folder = TempDir::new().unwrap();

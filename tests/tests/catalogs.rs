@@ -1,5 +1,5 @@
-//! Iceberg REST catalogs: tables by their names, at the cost of what changed; what is wrong with one costs itself; a hostile
-//! catalog costs an error; secrets stay where they are.
+//! Iceberg REST catalogs: tables by their names, at the cost of what changed; what is wrong with
+//! one costs itself; a hostile catalog costs an error; secrets stay where they are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,8 @@ fn of<'a>(asked: &'a [String], end: &str) -> Vec<&'a String> {
     asked.iter().filter(is_one).collect()
 }
 
-/// Gives all files below a folder that have no metadata in JSON (these the catalog reads) another name; from which name to which.
+/// Gives all files below a folder that have no metadata in JSON (these the catalog reads) another
+/// name; from which name to which.
 fn move_away(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
     let found = fs::read_dir(folder).unwrap();
     let found: Vec<PathBuf> = found.map(|entry| entry.unwrap().path()).collect();

@@ -1,4 +1,5 @@
-//! `limn cells`: the columns and cells that SQL for a question needs, spelled as the tables have them.
+//! `limn cells`: the columns and cells that SQL for a question needs, spelled as the tables have
+//! them.
 
 use std::fmt::Write;
 use std::fs::{self, File};

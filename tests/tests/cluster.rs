@@ -1,4 +1,5 @@
-//! `limn index` on several processes: the same index as one makes, and a clear end when one is lost.
+//! `limn index` on several processes: the same index as one makes, and a clear end when one is
+//! lost.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -175,8 +176,8 @@ fn costs(report: &Value) -> (&Value, &Value, &Value, &Value) {
 /// One way to run a command: how many processes, with how many workers each.
 const KINDS: [(usize, &str); 4] = [(1, "1"), (1, "4"), (2, "2"), (3, "1")];
 
-/// Indexes the ground's lake with so many processes. Two are started by the command itself, three one by
-/// one.
+/// Indexes the ground's lake with so many processes. Two are started by the command itself, three
+/// one by one.
 fn index(
     ground: &mut Ground,
     at: &Path,

@@ -1,5 +1,6 @@
-//! The made-up company's lake of `tests/bench/company.py`: large and messy enough, the same each time, and its questions name
-//! tables that it has. How well limn finds them is measured by the script itself.
+//! The made-up company's lake of `tests/bench/company.py`: large and messy enough, the same each
+//! time, and its questions name tables that it has. How well limn finds them is measured by the
+//! script itself.
 
 use std::collections::BTreeMap;
 use std::fs;

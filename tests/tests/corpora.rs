@@ -1,5 +1,5 @@
-//! Retrieval quality on corpora that are kept beside the repository: ignored by `cargo test`, run by
-//! `infra/test` where they are. The large ones are measured by `tests/bench/corpora.py` instead.
+//! Retrieval quality on corpora that are kept beside the repository: ignored by `cargo test`, run
+//! by `infra/test` where they are. The large ones are measured by `tests/bench/corpora.py` instead.
 
 use limn_tests::{corpora, limn, text};
 use serde_json::Value;
@@ -58,7 +58,8 @@ fn spider_is_answered_as_promised() {
     at_least(&scores, "5", "full", 86.0);
 }
 
-/// Questions for what a column means, in words that its name lacks: the question, the table, the column, words of its description.
+/// Questions for what a column means, in words that its name lacks: the question, the table, the
+/// column, words of its description.
 const MEANINGS: [(&str, &str, &str, &str); 10] = [
     (
         "where does an employee stand in the corporate hierarchy",

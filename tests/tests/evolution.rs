@@ -1,5 +1,5 @@
-//! Tables that evolve: like files whose columns come, go, move and are renamed are one table, strays beside them are their
-//! own, and an index that followed along is one made from scratch.
+//! Tables that evolve: like files whose columns come, go, move and are renamed are one table,
+//! strays beside them are their own, and an index that followed along is one made from scratch.
 
 use std::fs;
 use std::path::Path;
@@ -180,7 +180,8 @@ fn people_say_how_files_are_read_and_see_why() {
         "{got}"
     );
     assert_eq!(&show(&["--json"]).ok()[0]["columns"], &shown["columns"]);
-    // Another key reads those files again; and an index that followed along is one made from scratch.
+    // Another key reads those files again; and an index that followed along is one made from
+    // scratch.
     let other = rules.replace("day-first", "month-first");
     lake::write(&at("lake"), "d/.limn.yaml", &other);
     run(0);

@@ -16,7 +16,8 @@ use tempfile::TempDir;
 const COLUMNS: usize = 10;
 const VALUES: usize = 40;
 
-/// The values of each column of each table, as the index holds them for words to find: its blocks of cells.
+/// The values of each column of each table, as the index holds them for words to find: its blocks
+/// of cells.
 type Held = BTreeMap<(String, String), BTreeSet<String>>;
 
 async fn held(index: &Path) -> Held {

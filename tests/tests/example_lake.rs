@@ -97,8 +97,8 @@ fn the_example_lake_is_indexed_asked_and_indexed_again() {
         "{scores}"
     );
 
-    // It knows what it cannot answer: of questions that no table answers most are said to be such, and hardly one of the
-    // others.
+    // It knows what it cannot answer: of questions that no table answers most are said to be such,
+    // and hardly one of the others.
     let both = scratch.path().join("both.jsonl");
     let foreign = FOREIGN.map(|question| json!({"question": question, "tables": []}).to_string());
     let known = fs::read_to_string(&questions).unwrap();

@@ -1,5 +1,5 @@
-//! An S3 server of which a tenth of the requests fails, in every way: commands end, with what is right or
-//! with one clear line, no table is lost, and what was unclear is found out.
+//! An S3 server of which a tenth of the requests fails, in every way: commands end, with what is
+//! right or with one clear line, no table is lost, and what was unclear is found out.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -16,7 +16,8 @@ use limn_tests::{Run, limn_command};
 const LIMIT: Duration = Duration::from_secs(120);
 /// How often a command is run again after an error.
 const TRIES: usize = 40;
-/// Faults in a thousand requests, round by round: retries hide most of a tenth, and of a third they do not.
+/// Faults in a thousand requests, round by round: retries hide most of a tenth, and of a third they
+/// do not.
 const RATES: [u64; 2] = [100, 350];
 
 /// Objects of the lake that are other than before.
@@ -171,8 +172,8 @@ fn a_commit_with_an_unclear_answer_is_known_again() {
     assert_eq!(bad.faulty.counts().1.values().sum::<u64>(), 14);
 }
 
-/// What a run makes of a lake of which an object cannot be read for now: its table stays as it was, in every
-/// snapshot of the run, until a run can read it.
+/// What a run makes of a lake of which an object cannot be read for now: its table stays as it was,
+/// in every snapshot of the run, until a run can read it.
 #[test]
 fn a_table_that_cannot_be_read_stays_as_it_was_until_it_can() {
     let killing = Killing::prepare(Ground::s3());

@@ -1,5 +1,5 @@
-//! What is left out of a lake: filters that the index remembers, `.limnignore` files, and what is no data; and that
-//! it is reported.
+//! What is left out of a lake: filters that the index remembers, `.limnignore` files, and what is
+//! no data; and that it is reported.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -269,7 +269,8 @@ fn what_is_skipped_is_listed() {
     assert!(shown.stdout.contains(line), "{shown:?}");
 }
 
-/// A container that nobody asked for and that cannot be opened is no reason to fail, nor to believe that something is left.
+/// A container that nobody asked for and that cannot be opened is no reason to fail, nor to believe
+/// that something is left.
 #[test]
 fn a_broken_container_outside_of_what_is_included_is_left_out() {
     let scratch = TempDir::new().unwrap();

@@ -175,7 +175,8 @@ fn what_it_cannot_know_it_does_not_remove() {
     assert!(!older.exists());
 }
 
-/// What a killed run left and the next one writes again has another name there: garbage that was found beforehand can go at any time.
+/// What a killed run left and the next one writes again has another name there: garbage that was
+/// found beforehand can go at any time.
 #[test]
 fn what_is_found_to_be_garbage_is_never_wanted_again() {
     let scratch = TempDir::new().unwrap();

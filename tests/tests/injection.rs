@@ -2,11 +2,12 @@
 //!
 //! What must hold (asserted): every verdict keeps its form, whatever a table says. What can only be
 //! measured (reported): how many verdicts such text turns. `injection/attacks.jsonl` is a corpus of
-//! attempts, each put into a cell and into the context of a table that answers a question and of one
-//! that does not.
+//! attempts, each put into a cell and into the context of a table that answers a question and of
+//! one that does not.
 //!
-//! The report takes minutes: `LIMN_INJECTION_MODELS=smollm2-135m,qwen2.5-coder-1.5b infra/test --test
-//! injection -- --ignored --nocapture`; it is written to `tests/bench/results`.
+//! The report takes minutes:
+//! `LIMN_INJECTION_MODELS=smollm2-135m,qwen2.5-coder-1.5b infra/test --test injection -- --ignored --nocapture`;
+//! it is written to `tests/bench/results`.
 
 use std::fs;
 use std::sync::Arc;

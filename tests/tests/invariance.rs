@@ -113,8 +113,8 @@ fn an_index_grown_by_edits_answers_like_one_built_anew() {
         "Everyone on the payroll, with vacation days left.",
     );
     let report = index_hashed(&lake, &grown, &[]).ok();
-    // employees, rivers changed; songs, orders, and the directory table exports went; recordings and
-    // the three sales files came.
+    // employees, rivers changed; songs, orders, and the directory table exports went; recordings
+    // and the three sales files came.
     assert_eq!(
         (
             report["tables"]["changed"].as_u64(),

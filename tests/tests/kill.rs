@@ -1,5 +1,5 @@
-//! Killed at the requests of the commit protocol, before, in the middle of and after it: readers see the
-//! last published snapshot, and the next run ends like one that was never disturbed.
+//! Killed at the requests of the commit protocol, before, in the middle of and after it: readers
+//! see the last published snapshot, and the next run ends like one that was never disturbed.
 //!
 //! The requests are those that an undisturbed run makes; see `LIMN_FAILPOINT` in
 //! `pipeline/store/src/failpoint.rs`.
@@ -45,8 +45,8 @@ fn points(killing: &Killing, job: Job) -> Vec<String> {
     points
 }
 
-/// Which of so many requests of a kind: all of a few; of more, the first two, the middle one and the last, and all of them in
-/// the long form (tests/nightly).
+/// Which of so many requests of a kind: all of a few; of more, the first two, the middle one and
+/// the last, and all of them in the long form (tests/nightly).
 fn numbers(count: usize) -> BTreeSet<usize> {
     if count <= 4 || rounds(1) > 1 {
         return (1..=count).collect();

@@ -1,5 +1,5 @@
-//! Killed at random moments of the nightly job: readers see the last published snapshot, and the next run
-//! ends like one that was never disturbed. On S3 the server has bad days besides.
+//! Killed at random moments of the nightly job: readers see the last published snapshot, and the
+//! next run ends like one that was never disturbed. On S3 the server has bad days besides.
 //!
 //! `LIMN_KILL_SEED` sets the moments, `LIMN_KILL_FAULTS` how many of a
 //! thousand requests to S3 fail, and `LIMN_KILL_RESULTS` a

@@ -1,5 +1,5 @@
-//! What the page is made of: lists that are filtered, sorted, folded and counted; previews of what matches; questions to begin
-//! with; and descriptions that people write through a node.
+//! What the page is made of: lists that are filtered, sorted, folded and counted; previews of what
+//! matches; questions to begin with; and descriptions that people write through a node.
 
 use std::path::PathBuf;
 

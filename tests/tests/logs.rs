@@ -1,6 +1,6 @@
-//! Tables that have logs, written by their own reference writers, and of Hudi by its specification (`tests/lakehouse`): after every
-//! step of random histories limn has the rows that these writers read, nothing of rows that are deleted, and what an index made
-//! from scratch has.
+//! Tables that have logs, written by their own reference writers, and of Hudi by its specification
+//! (`tests/lakehouse`): after every step of random histories limn has the rows that these writers
+//! read, nothing of rows that are deleted, and what an index made from scratch has.
 
 use std::env::home_dir;
 use std::fs;
@@ -305,8 +305,9 @@ fn other_filters_have_a_log_read_again() {
     assert!(rows() < all);
 }
 
-/// Where an index has the files of a table as tables, as limn had them before it read logs, the table takes their place: with
-/// the contexts registered for them, a line in the run's notes, and one line in the diff.
+/// Where an index has the files of a table as tables, as limn had them before it read logs, the
+/// table takes their place: with the contexts registered for them, a line in the run's notes, and
+/// one line in the diff.
 #[test]
 fn a_table_takes_the_place_of_its_files() {
     let folder = TempDir::new().unwrap();
@@ -423,7 +424,8 @@ fn vector(rows: &[u16]) -> Vec<u8> {
     .concat()
 }
 
-/// What this writer cannot write: columns that are called otherwise in files, and rows that a vector deletes.
+/// What this writer cannot write: columns that are called otherwise in files, and rows that a
+/// vector deletes.
 #[test]
 fn mapped_columns_and_deletion_vectors_are_read() {
     let folder = TempDir::new().unwrap();

@@ -1,5 +1,5 @@
-//! The node's tools, called by the protocol's own client: over standard input and output, and over HTTP with
-//! keys.
+//! The node's tools, called by the protocol's own client: over standard input and output, and over
+//! HTTP with keys.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

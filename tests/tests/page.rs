@@ -1,7 +1,9 @@
-//! The web page in a real browser (tests/browser), over a real node and a real lake with hostile tables.
+//! The web page in a real browser (tests/browser), over a real node and a real lake with hostile
+//! tables.
 //!
-//! Ignored unless asked for: it needs Node.js and Chromium, which `infra/browser-tools` installs where it can;
-//! `infra/test` runs it then. `LIMN_PAGE_PICTURES` is the folder where pictures of every page are kept.
+//! Ignored unless asked for: it needs Node.js and Chromium, which `infra/browser-tools` installs
+//! where it can; `infra/test` runs it then. `LIMN_PAGE_PICTURES` is the folder where pictures of
+//! every page are kept.
 
 use std::fs;
 use std::io::Write;

@@ -15,7 +15,8 @@ use tempfile::TempDir;
 /// What the process may take by its own limit, and what is not its own memory.
 const MOST_MEMORY: u64 = (1 << 30) + (256 << 20);
 
-/// A PDF of these objects, numbered from 1, of which the first is its catalog; `trailer` says more of it.
+/// A PDF of these objects, numbered from 1, of which the first is its catalog; `trailer` says more
+/// of it.
 fn pdf(objects: &[Vec<u8>], trailer: &str) -> Vec<u8> {
     let mut file = b"%PDF-1.5\n".to_vec();
     let mut places = Vec::new();

@@ -1,4 +1,5 @@
-//! Redaction: values that are not to be kept are nowhere in what is made of a lake, and stay away until somebody says so.
+//! Redaction: values that are not to be kept are nowhere in what is made of a lake, and stay away
+//! until somebody says so.
 
 use std::fs;
 use std::path::Path;
@@ -60,7 +61,8 @@ fn lake(lake: &Path) {
     }
 }
 
-/// Everything that the index says of tables: rows of the catalog, texts, and whose vectors there are.
+/// Everything that the index says of tables: rows of the catalog, texts, and whose vectors there
+/// are.
 fn everything(index: &Path) -> (Vec<TableRecord>, String) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
@@ -288,7 +290,8 @@ fn values_of_a_table_that_is_held_back_are_gone_as_well() {
     assert!(contact.withheld && contact.distinct == 2);
 }
 
-/// Texts without a header, JSON whose keys are addresses, numbers that are secrets, and an address among other values.
+/// Texts without a header, JSON whose keys are addresses, numbers that are secrets, and an address
+/// among other values.
 fn lake_of_people(lake: &Path) {
     write(
         lake,

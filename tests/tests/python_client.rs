@@ -1,5 +1,5 @@
-//! The Python client (infra/python) as it is published: its wheel is built and installed, its own tests run over
-//! real nodes of this binary, and its types are checked.
+//! The Python client (infra/python) as it is published: its wheel is built and installed, its own
+//! tests run over real nodes of this binary, and its types are checked.
 
 use std::env::{home_dir, join_paths};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,8 @@ use std::process::Command;
 use limn_tests::{binary, repository, text};
 use tempfile::TempDir;
 
-/// Runs a module of Python with the tools that `infra/python-tools` installs, and these folders before them.
+/// Runs a module of Python with the tools that `infra/python-tools` installs, and these folders
+/// before them.
 fn python(folders: &[&Path], arguments: &[&str]) {
     let tools = home_dir().unwrap().join(".cache/limn/python");
     let path = join_paths(folders.iter().copied().chain([tools.as_path()])).unwrap();

@@ -1,5 +1,5 @@
-//! Two writers of one index at the same moment: they do not disturb each other unless they write the same
-//! tables; then the slower says so with exit code 3, and no table is lost.
+//! Two writers of one index at the same moment: they do not disturb each other unless they write
+//! the same tables; then the slower says so with exit code 3, and no table is lost.
 
 use std::fs;
 use std::path::Path;

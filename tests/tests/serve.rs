@@ -1,5 +1,5 @@
-//! `limn serve` on the real binary: what it answers is what the command finds, what it is asked wrongly it
-//! says, and it follows its index without failing a request.
+//! `limn serve` on the real binary: what it answers is what the command finds, what it is asked
+//! wrongly it says, and it follows its index without failing a request.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -480,7 +480,8 @@ fn a_busy_node_says_so_and_is_well_afterwards() {
             std::thread::sleep(Duration::from_millis(20));
         }
     };
-    // It may come while the request that looks for it is being answered, and be refused itself: then another one holds.
+    // It may come while the request that looks for it is being answered, and be refused itself:
+    // then another one holds.
     let held_by = |key: &str| {
         for _ in 0..50 {
             let stream = hold(key);

@@ -1,5 +1,6 @@
-//! Lakes and indexes in Google's and Azure's storage, and lakes on web servers, on real servers of each kind: the same
-//! tables, texts and scores as on local disk, and one clear line for what can be wrong with access.
+//! Lakes and indexes in Google's and Azure's storage, and lakes on web servers, on real servers of
+//! each kind: the same tables, texts and scores as on local disk, and one clear line for what can
+//! be wrong with access.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -93,7 +94,8 @@ fn is_clear(run: &Run, wanted: &[&str], secret: &str) {
     }
 }
 
-/// That lake and index in a store say what they say on local disk, from the first run to an edited lake.
+/// That lake and index in a store say what they say on local disk, from the first run to an edited
+/// lake.
 fn is_as_on_disk(folder: &Path, environment: &Environment, lake_url: &str, index_url: &str) {
     let scratch = TempDir::new().unwrap();
     let local_index = scratch.path().join("local.limn");

@@ -1,5 +1,6 @@
-//! The task pages: their commands are run as they stand, over a real S3 server, a real queue and a real server of language
-//! models; the messages that they explain are limn's own; their links lead somewhere.
+//! The task pages: their commands are run as they stand, over a real S3 server, a real queue and a
+//! real server of language models; the messages that they explain are limn's own; their links lead
+//! somewhere.
 
 use std::fs;
 use std::net::TcpListener;

@@ -90,7 +90,8 @@ async fn renewal(node: &Node, folder: &Path, made: &[Certificate; 3]) {
     let before = first.client().build().unwrap();
     assert_eq!(asked(&before, node).await.unwrap().status(), 200);
     assert!(!is_trusted(second, node).await);
-    // A certificate whose key has not come yet, a key that is none, half a file, no file: the one before is used.
+    // A certificate whose key has not come yet, a key that is none, half a file, no file: the one
+    // before is used.
     let troubles = || {
         let said = node.said();
         said.matches("cannot be used: the one before").count()

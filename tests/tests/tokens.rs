@@ -1,5 +1,5 @@
-//! Tokens of an issuer: what they may see and do is what their claims say, whatever is wrong with one is found, and
-//! neither an issuer that is away nor tokens that are made up do any harm.
+//! Tokens of an issuer: what they may see and do is what their claims say, whatever is wrong with
+//! one is found, and neither an issuer that is away nor tokens that are made up do any harm.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -138,7 +138,8 @@ fn a_token_sees_and_does_what_its_claims_say_as_a_key_does() {
             node.get_with(&token, "/v1/status").ok();
         }
     }
-    // One of several audiences, one that has just begun and one that is nearly over, without a name of its key.
+    // One of several audiences, one that has just begun and one that is nearly over, without a name
+    // of its key.
     let now = Utc::now().timestamp();
     let odd = claims(
         &issuer,

@@ -133,7 +133,8 @@ fn a_run_that_reads_one_file_keeps_the_values_of_the_others() {
         let answer = ask(&index, &format!("orders of customer {value}"));
         assert_eq!(first(&answer).0 == "crm/customers", table, "{value}");
     }
-    // A build from scratch, by other workers and into other shards, has the same, and so has what compaction makes of it.
+    // A build from scratch, by other workers and into other shards, has the same, and so has what
+    // compaction makes of it.
     let anew = at("anew");
     let more = ["--workers", "3", "--shards", "3"];
     index_hashed(&lake, &anew, &more).code_is(0);

@@ -57,7 +57,8 @@ fn a_flipped_bit_or_a_missing_object_anywhere_is_found() {
             got
         };
         fs::remove_file(path).unwrap();
-        // The first snapshot's own delete bitmaps and segments without a live block are not the second's.
+        // The first snapshot's own delete bitmaps and segments without a live block are not the
+        // second's.
         if is_found("missing") {
             found += 1;
             for at in [0, good.len() / 3, good.len() / 2, good.len() - 1] {
@@ -172,7 +173,8 @@ fn a_damaged_newest_snapshot_stops_nobody_and_is_set_aside() {
             "{refused:?}"
         );
     }
-    // The next run goes on from the first, and publishes what the second did, and its number stays taken.
+    // The next run goes on from the first, and publishes what the second did, and its number stays
+    // taken.
     assert_eq!(index_hashed(&lake, &index, &["--no-compact"]).code, 0);
     assert_eq!(numbers(), [3, 1]);
     let run = limn(&[

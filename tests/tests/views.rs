@@ -1,5 +1,5 @@
-//! Views of databases, read by the real binary in a process apart: whatever a view is like, it costs itself, a while, and memory
-//! within bounds.
+//! Views of databases, read by the real binary in a process apart: whatever a view is like, it
+//! costs itself, a while, and memory within bounds.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -11,8 +11,9 @@ use tempfile::TempDir;
 /// What the process may take by its own limit, and what is not its own memory.
 const MOST_MEMORY: u64 = (1 << 30) + (256 << 20);
 
-/// Views that nobody can prepare: SQLite takes seconds to find the best order of sixty self-joins, and does so for each of ten
-/// that another view has, before the first step is run and counted. And views that each read the one before twice.
+/// Views that nobody can prepare: SQLite takes seconds to find the best order of sixty self-joins,
+/// and does so for each of ten that another view has, before the first step is run and counted. And
+/// views that each read the one before twice.
 fn views() -> String {
     let mut drawn = 0..;
     let mut draw = |of| drawn.next().map_or(0, |n| random(n) % of);

@@ -1,4 +1,5 @@
-//! Memory follows what is held, not how many bytes files have: tables of very many columns, and very many tables.
+//! Memory follows what is held, not how many bytes files have: tables of very many columns, and
+//! very many tables.
 
 use std::fmt::Write as _;
 use std::fs;

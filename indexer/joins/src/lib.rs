@@ -23,8 +23,8 @@
 //! 4. Keys that a file declares are edges, whatever the values.
 //!
 //! # Guarantees
-//! - A column that seeks has at most [`MOST_PARTNERS`] candidates for each of its bands, of which it
-//!   has at most 128 and some names; one that is sought may have as many as seek it.
+//! - A column that seeks has at most [`MOST_PARTNERS`] candidates for each of its bands, of which
+//!   it has at most 128 and some names; one that is sought may have as many as seek it.
 //! - Candidates and edges depend on no order, number of workers or history.
 //!
 //! # Non-guarantees

@@ -4,9 +4,9 @@
 //! cargo run --release -p limn-models --features cuda --example device_bench
 //! cargo run --release -p limn-models --features cuda --example device_bench -- MODEL.gguf
 //! ```
-//! Without a name or path of a language model: the embedder, then SmolLM2. The processor computes the
-//! first of the GPU's texts and prompts, since all would take it long; on these the answers must be
-//! equal. Where there is no GPU, the processor alone is measured.
+//! Without a name or path of a language model: the embedder, then SmolLM2. The processor computes
+//! the first of the GPU's texts and prompts, since all would take it long; on these the answers
+//! must be equal. Where there is no GPU, the processor alone is measured.
 //!
 //! For profilers and memory checkers: `--part embed`, `read` or `write` runs that alone,
 //! `--gpu-only` leaves the processor out, `--quick` runs a little of everything once.

@@ -1,4 +1,5 @@
-//! What computes the models: this machine's processor, or its GPUs where limn was built to use them.
+//! What computes the models: this machine's processor, or its GPUs where limn was built to use
+//! them.
 
 use std::str::FromStr;
 #[cfg(any(feature = "cuda", test))]
@@ -82,7 +83,8 @@ impl Devices {
         Err("this limn was built without CUDA; docs/gpu.md says how to build it".to_owned())
     }
 
-    /// Why there is no GPU, in one line for a person; `None` where there is one or none was looked for.
+    /// Why there is no GPU, in one line for a person; `None` where there is one or none was looked
+    /// for.
     pub fn notice(&self) -> Option<&str> {
         self.notice.as_deref()
     }

@@ -3,7 +3,8 @@
 //! The trait is small on purpose: everything about queues, threads and batches lives in
 //! [`EmbeddingService`](crate::EmbeddingService), everything about files in
 //! [`ModelStore`](crate::ModelStore). What an implementation must keep is written down as a
-//! conformance suite, [`crate::conformance::embedder_violations`], that every implementation's tests run.
+//! conformance suite, [`crate::conformance::embedder_violations`], that every implementation's
+//! tests run.
 
 use std::fmt;
 
@@ -15,7 +16,8 @@ use crate::ModelError;
 ///
 /// Two vectors may be compared, and a cached vector or answer may be reused, exactly when their ids
 /// are equal. It holds the model's name, the first eight hex digits of its weights' SHA-256 and the
-/// arithmetic, such as `all-MiniLM-L6-v2@53aa5117-int8`, and changes whenever vectors (answers) may.
+/// arithmetic, such as `all-MiniLM-L6-v2@53aa5117-int8`, and changes whenever vectors (answers)
+/// may.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ModelId(String);
@@ -46,8 +48,9 @@ pub(crate) const BATCH_TOKENS: usize = 2048;
 
 /// Turns texts into vectors whose dot product says how alike they are in meaning.
 ///
-/// Implementations compute on the calling thread (but for [`embed_together`](Self::embed_together)) and take as long as
-/// that takes: callers on an async runtime go through [`EmbeddingService`](crate::EmbeddingService).
+/// Implementations compute on the calling thread (but for [`embed_together`](Self::embed_together))
+/// and take as long as that takes: callers on an async runtime go through
+/// [`EmbeddingService`](crate::EmbeddingService).
 pub trait Embedder: Send + Sync {
     /// Which function this is; equal ids promise comparable vectors.
     fn id(&self) -> &ModelId;
@@ -76,8 +79,8 @@ pub trait Embedder: Send + Sync {
     /// A [`ModelError`] where the model cannot compute; then no vector of the batch is returned.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError>;
 
-    /// As [`embed`](Self::embed), perhaps on the threads of a pool: for a short text while there is nothing else to do. Of
-    /// many texts, each thread had better compute its own.
+    /// As [`embed`](Self::embed), perhaps on the threads of a pool: for a short text while there is
+    /// nothing else to do. Of many texts, each thread had better compute its own.
     ///
     /// # Errors
     /// As [`embed`](Self::embed).

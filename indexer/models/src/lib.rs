@@ -10,8 +10,8 @@
 //! 3. A [`ModelStore`] knows where the files of a model are, fetches them at first use, and gives
 //!    out the embedder of a name.
 //!
-//! A [`LanguageModel`] writes short texts and chooses among words; [`EndpointModel`] is one behind an
-//! OpenAI-compatible server, and [`EndpointEmbedder`] its counterpart among the embedders.
+//! A [`LanguageModel`] writes short texts and chooses among words; [`EndpointModel`] is one behind
+//! an OpenAI-compatible server, and [`EndpointEmbedder`] its counterpart among the embedders.
 //!
 //! ```
 //! use std::sync::Arc;

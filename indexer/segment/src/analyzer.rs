@@ -35,8 +35,8 @@ pub fn analyze_into(text: &str, visit: &mut impl FnMut(&str)) {
     analyze_beginning(text, |_| true, visit);
 }
 
-/// As [`analyze_into`], of the terms that begin with a byte that is `wanted`, perhaps with others: what looks for a few
-/// terms need not stem all words. A stem begins as its word does.
+/// As [`analyze_into`], of the terms that begin with a byte that is `wanted`, perhaps with others:
+/// what looks for a few terms need not stem all words. A stem begins as its word does.
 pub fn analyze_beginning(text: &str, wanted: impl Fn(u8) -> bool, visit: &mut impl FnMut(&str)) {
     // Taken out while in use: a visitor that analyzes another text gets a cache of its own.
     let mut stems = STEMS.take().unwrap_or_else(Stems::new);

@@ -1,12 +1,14 @@
-//! What a text about a table says first, in a line: lists show it, and a whole text is read where somebody opens the table.
+//! What a text about a table says first, in a line: lists show it, and a whole text is read where
+//! somebody opens the table.
 
 /// Characters of a line.
 const CHARACTERS: usize = 200;
 /// Lines that are looked through for it.
 const LINES: usize = 60;
 
-/// The first sentence of a text: of the first paragraph or list item that is no heading; without the signs of Markdown. A text
-/// of headings alone gives the first of them. `None` where nothing is said.
+/// The first sentence of a text: of the first paragraph or list item that is no heading; without
+/// the signs of Markdown. A text of headings alone gives the first of them. `None` where nothing is
+/// said.
 pub(crate) fn brief(text: &str) -> Option<String> {
     let mut heading = None;
     let mut paragraph = String::new();
@@ -62,7 +64,8 @@ fn without_label(line: &str) -> &str {
     }
 }
 
-/// Where the first sentence ends, its stop left out: at a stop before a space, if it is no abbreviation's.
+/// Where the first sentence ends, its stop left out: at a stop before a space, if it is no
+/// abbreviation's.
 fn sentence_end(text: &str) -> Option<usize> {
     let stops = text.match_indices(['.', '!', '?', '。']);
     let mut ends = stops.filter_map(|(at, stop)| {

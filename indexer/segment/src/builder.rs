@@ -1,8 +1,8 @@
 //! Builds a segment: tables and their blocks become one immutable bundle.
 //!
 //! Tables are sorted by key and blocks numbered in that order, so the bytes are a function of the
-//! *set* of tables: any number of workers, in any order, build the same segment. A salt, where there is one, gives it a name
-//! of its own.
+//! *set* of tables: any number of workers, in any order, build the same segment. A salt, where
+//! there is one, gives it a name of its own.
 
 use bytes::Bytes;
 use half::f16;
@@ -54,8 +54,8 @@ impl SegmentSettings {
         }
     }
 
-    /// The same for a segment whose name none had before, whatever it holds: garbage collection may be about to remove one of the
-    /// same content.
+    /// The same for a segment whose name none had before, whatever it holds: garbage collection may
+    /// be about to remove one of the same content.
     #[must_use]
     pub fn unique(self) -> SegmentSettings {
         let salt = u64::from_str_radix(&nonce()[..16], 16);
@@ -155,8 +155,8 @@ pub(crate) struct WrittenBlock<'a> {
     pub(crate) vector: Option<&'a [f16]>,
 }
 
-/// Writes a segment table by table, in the order of keys: of texts that are analyzed now, or of what
-/// other segments hold. Both give the same bytes.
+/// Writes a segment table by table, in the order of keys: of texts that are analyzed now, or of
+/// what other segments hold. Both give the same bytes.
 pub(crate) struct SegmentWriter {
     settings: SegmentSettings,
     lexical: LexicalWriter,

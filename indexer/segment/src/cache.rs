@@ -1,21 +1,23 @@
 //! A bounded cache on disk of the segments of remote indexes.
 //!
-//! What a reader fetches of a segment goes into a file of the cache's folder and survives the process: a
-//! segment never changes and is named by its content's hash, so the next process takes the file as it is,
-//! and each chunk is verified again when it is first touched. A chunk that is missing, half-written or
-//! damaged does not have its checksum and is fetched; nothing else records which chunks there are.
+//! What a reader fetches of a segment goes into a file of the cache's folder and survives the
+//! process: a segment never changes and is named by its content's hash, so the next process takes
+//! the file as it is, and each chunk is verified again when it is first touched. A chunk that is
+//! missing, half-written or damaged does not have its checksum and is fetched; nothing else records
+//! which chunks there are.
 //!
-//! When the limit would be passed, the segment that was not used for longest gives its bytes back; one that is
-//! open keeps its *hot* part, which opening needs, and may be asked again at once. Nobody's bytes are pulled
-//! away: the file gets a successor with the hot part alone ([`ChunkedFile::renew`]), and lives on, without a name, until the last
-//! slice of it is dropped. What a reader keeps for long (term dictionaries) belongs to the
-//! file that it was read from and goes with it, so only a question that is being answered holds an old file.
+//! When the limit would be passed, the segment that was not used for longest gives its bytes back;
+//! one that is open keeps its *hot* part, which opening needs, and may be asked again at once.
+//! Nobody's bytes are pulled away: the file gets a successor with the hot part alone
+//! ([`ChunkedFile::renew`]), and lives on, without a name, until the last slice of it is dropped.
+//! What a reader keeps for long (term dictionaries) belongs to the file that it was read from and
+//! goes with it, so only a question that is being answered holds an old file.
 //!
-//! Where the disk has no room, or cannot be written for another reason, segments are read past the cache: what is wanted is fetched
-//! and handed out, and not kept. After a while it is tried again.
+//! Where the disk has no room, or cannot be written for another reason, segments are read past the
+//! cache: what is wanted is fetched and handed out, and not kept. After a while it is tried again.
 //!
-//! The limit bounds the files that have names. It is passed where the hot parts of the open segments
-//! alone are more, and by what one read needs at once.
+//! The limit bounds the files that have names. It is passed where the hot parts of the open
+//! segments alone are more, and by what one read needs at once.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -99,8 +101,8 @@ impl fmt::Debug for SegmentCache {
 }
 
 impl SegmentCache {
-    /// Opens the cache in a folder, which is made if it is not there (for this user alone, mode 0700), with
-    /// what earlier processes left in it. `limit` is in bytes.
+    /// Opens the cache in a folder, which is made if it is not there (for this user alone, mode
+    /// 0700), with what earlier processes left in it. `limit` is in bytes.
     ///
     /// # Errors
     /// [`SegmentError::Io`] if the folder cannot be made, written to or locked.
@@ -158,7 +160,8 @@ impl SegmentCache {
         self.state().total
     }
 
-    /// Whether its disk could be written when that was last tried. Where it could not, segments are read past the cache.
+    /// Whether its disk could be written when that was last tried. Where it could not, segments are
+    /// read past the cache.
     #[must_use]
     pub fn is_written(&self) -> bool {
         self.failed().is_none()
@@ -207,7 +210,8 @@ impl SegmentCache {
         self.inner.generations.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Lets the least recently used go until there is room for `bytes` more, but for those of `except`.
+    /// Lets the least recently used go until there is room for `bytes` more, but for those of
+    /// `except`.
     fn make_room(&self, state: &mut State, bytes: u64, except: Option<u128>) -> Vec<Evicted> {
         let mut evicted = Vec::new();
         while state.total.saturating_add(bytes) > self.inner.limit {
@@ -222,7 +226,8 @@ impl SegmentCache {
         evicted
     }
 
-    /// Takes a file's bytes off the count. One that is open has to be renewed, another is gone at once.
+    /// Takes a file's bytes off the count. One that is open has to be renewed, another is gone at
+    /// once.
     fn evict(&self, state: &mut State, id: u128) -> Option<Evicted> {
         let kept = state.files.get_mut(&id)?;
         if let Some(file) = kept.open.upgrade() {
@@ -303,8 +308,8 @@ impl Place {
         }
     }
 
-    /// Writes a part of a file of the cache. A full disk may be full of what this cache holds: all other segments give their
-    /// bytes back then, once.
+    /// Writes a part of a file of the cache. A full disk may be full of what this cache holds: all
+    /// other segments give their bytes back then, once.
     pub(crate) fn write(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
         let write = || self.cache.inner.slot.write(file, bytes, at);
         let mut written = write();
@@ -343,8 +348,8 @@ impl Place {
         self.cache.inner.slot.name(self.id, fresh)
     }
 
-    /// Enters an open file of this generation, which is `fresh` or the one that exists; gives the one that
-    /// was entered before if that is open still.
+    /// Enters an open file of this generation, which is `fresh` or the one that exists; gives the
+    /// one that was entered before if that is open still.
     pub(crate) fn enter(
         &self,
         file: Arc<ChunkedFile>,
@@ -380,9 +385,9 @@ impl Place {
         Ok(file)
     }
 
-    /// Counts `bytes` that are about to be written to the file of this generation, and makes room for them.
-    /// `false` if the file itself has to give its bytes back for that, which it then has done: go on with
-    /// its successor.
+    /// Counts `bytes` that are about to be written to the file of this generation, and makes room
+    /// for them. `false` if the file itself has to give its bytes back for that, which it then has
+    /// done: go on with its successor.
     pub(crate) fn reserve(&self, generation: u64, bytes: u64, may_evict_itself: bool) -> bool {
         self.cache.inner.clock.fetch_add(1, Ordering::Relaxed);
         self.touch();

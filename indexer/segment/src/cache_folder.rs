@@ -5,9 +5,10 @@
 //! <folder>/limn-segments-0/<hash>.seg    the segment of this hash, as long as it is, with holes
 //! ```
 //!
-//! Two processes never write one file: each takes the lowest slot that is free, and the lock goes with the
-//! process however it ends. What lies in the other slots that nobody has is removed: a process that ran
-//! beside this one for a while leaves no bytes for good. Only files that limn names so are touched.
+//! Two processes never write one file: each takes the lowest slot that is free, and the lock goes
+//! with the process however it ends. What lies in the other slots that nobody has is removed: a
+//! process that ran beside this one for a while leaves no bytes for good. Only files that limn
+//! names so are touched.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
@@ -155,8 +156,8 @@ impl Slot {
         (metadata.is_file() && metadata.len() == size).then_some(file)
     }
 
-    /// A file of `size` bytes, all holes but for `tail`, which begins at `from`. It gets its name by
-    /// [`Slot::name`].
+    /// A file of `size` bytes, all holes but for `tail`, which begins at `from`. It gets its name
+    /// by [`Slot::name`].
     pub(crate) fn fresh(&self, size: u64, from: u64, tail: &[u8]) -> io::Result<Unnamed> {
         let number = self.unnamed.fetch_add(1, Ordering::Relaxed);
         let path = self.folder.join(format!("{number}.new"));

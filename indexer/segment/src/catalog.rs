@@ -31,8 +31,8 @@ pub struct TableRecord {
     pub location: String,
     /// `parquet`, `csv`, `jsonl`…
     pub format: String,
-    /// There is no such table: the row hides earlier ones of its group. It may have files: those were looked at, and
-    /// make none ([`TableRecord::is_passed_over`]).
+    /// There is no such table: the row hides earlier ones of its group. It may have files: those
+    /// were looked at, and make none ([`TableRecord::is_passed_over`]).
     pub removed: bool,
     /// Number of rows, where known.
     pub rows: Option<u64>,
@@ -40,8 +40,9 @@ pub struct TableRecord {
     pub rows_exact: bool,
     /// Columns in order.
     pub columns: Vec<ColumnRecord>,
-    /// The columns' sketches, in their order, opaque here: what is known of their values, merged over all files. None of columns
-    /// without values, of such that are withheld, and in files of format 1.
+    /// The columns' sketches, in their order, opaque here: what is known of their values, merged
+    /// over all files. None of columns without values, of such that are withheld, and in files of
+    /// format 1.
     #[serde(skip)]
     pub sketches: Sketches,
     /// Sampled rows; each holds one value per column, `None` for null.
@@ -62,8 +63,8 @@ pub struct TableRecord {
     pub blocks: u32,
     /// Group of files that it was detected in, opaque here.
     pub group: String,
-    /// A hash of what it holds, 32 hexadecimal digits: tables of equal content have the same one. None where that is not
-    /// known.
+    /// A hash of what it holds, 32 hexadecimal digits: tables of equal content have the same one.
+    /// None where that is not known.
     pub content: Option<String>,
     /// Why its newest version could not be read, if so: then the rest is its last good version.
     pub error: Option<String>,
@@ -91,8 +92,9 @@ impl TableRecord {
         has_log && logs.any(|log| path == *log || path.ends_with(&format!("/{log}")))
     }
 
-    /// The files that a person would count, by path, each with an entry of it: the sheets of a spreadsheet, and the tables
-    /// of a database, lie in one. The log of a table that has one is none.
+    /// The files that a person would count, by path, each with an entry of it: the sheets of a
+    /// spreadsheet, and the tables of a database, lie in one. The log of a table that has one is
+    /// none.
     #[must_use]
     pub fn whole_files(&self) -> BTreeMap<&str, &FileRecord> {
         let is_part = ["sheet", "sqlite"].contains(&self.format.as_str());
@@ -106,7 +108,8 @@ impl TableRecord {
         files.collect()
     }
 
-    /// Whether the row is of no table, and remembers files that were looked at, so that they are not read again.
+    /// Whether the row is of no table, and remembers files that were looked at, so that they are
+    /// not read again.
     #[must_use]
     pub fn is_passed_over(&self) -> bool {
         self.removed && !self.files.is_empty()
@@ -142,11 +145,11 @@ impl TableRecord {
         *self == moved
     }
 
-    /// Whether this row holds from where it stands in the log on, after the row of the same table that
-    /// held until then.
+    /// Whether this row holds from where it stands in the log on, after the row of the same table
+    /// that held until then.
     ///
-    /// A table may move to another group of files (a lone file becomes a directory): that the old group
-    /// is gone says nothing about it.
+    /// A table may move to another group of files (a lone file becomes a directory): that the old
+    /// group is gone says nothing about it.
     pub(crate) fn holds_after(&self, before: Option<&TableRecord>) -> bool {
         holds_after(self.stand(), before.map(TableRecord::stand))
     }
@@ -248,7 +251,8 @@ pub struct ColumnRecord {
     pub narration: Option<String>,
     /// What contexts say of it.
     pub description: Option<String>,
-    /// How its values are written in the files, in words, where that is not the plain way; `min`, `max` and `frequent` are plain.
+    /// How its values are written in the files, in words, where that is not the plain way; `min`,
+    /// `max` and `frequent` are plain.
     pub notation: Option<String>,
     /// Which of the table's files have it, in words, where not all do.
     pub in_files: Option<String>,
@@ -309,17 +313,19 @@ pub struct FileRecord {
     pub rows: Option<u64>,
     /// The file's summary as JSON text, opaque here.
     pub summary: Option<String>,
-    /// The sketches of the file's columns, in their order; they belong to the summary. None in files of format 1, whose
-    /// summaries have all.
+    /// The sketches of the file's columns, in their order; they belong to the summary. None in
+    /// files of format 1, whose summaries have all.
     #[serde(skip)]
     pub sketches: Sketches,
     /// Why it could not be read.
     pub error: Option<String>,
-    /// What happened to it since the table's texts were made; `None` if these are made of it as it is.
+    /// What happened to it since the table's texts were made; `None` if these are made of it as it
+    /// is.
     pub since_sample: Option<SinceSample>,
     /// It was read, and holds no table, which its name did not promise either: nothing is wrong.
     pub no_table: bool,
-    /// It lay beside a table of its name, which it might have described: what was read of it depends on that.
+    /// It lay beside a table of its name, which it might have described: what was read of it
+    /// depends on that.
     pub beside: bool,
     /// It was JSON, and no other file was like it by its name: what was read of it depends on that.
     pub alone: bool,

@@ -1,8 +1,8 @@
 //! Reads catalog files: their rows whole or some columns of them, all of them or one table's.
 //!
-//! A file is read by the names of its columns, those of [`TableRecord`]; of what it does not have, the
-//! record's default stands. What a caller does not ask for is not decoded, and rows come a batch at a
-//! time: who keeps little of each needs little memory, however large the file.
+//! A file is read by the names of its columns, those of [`TableRecord`]; of what it does not have,
+//! the record's default stands. What a caller does not ask for is not decoded, and rows come a
+//! batch at a time: who keeps little of each needs little memory, however large the file.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,8 +32,8 @@ pub fn read_catalog(
     Ok(records)
 }
 
-/// As [`read_catalog`], of some columns only (`a.list.element.b` is one): the others come as if they were
-/// missing.
+/// As [`read_catalog`], of some columns only (`a.list.element.b` is one): the others come as if
+/// they were missing.
 pub(crate) fn read_catalog_columns(
     object: &str,
     bytes: Bytes,
@@ -47,8 +47,8 @@ pub(crate) fn read_catalog_columns(
     Ok(records)
 }
 
-/// As [`read_catalog`], row by row, of some columns or (`None`) all. After an error some rows may have been
-/// visited.
+/// As [`read_catalog`], row by row, of some columns or (`None`) all. After an error some rows may
+/// have been visited.
 pub(crate) fn visit_catalog(
     object: &str,
     bytes: Bytes,
@@ -64,7 +64,8 @@ pub(crate) fn visit_catalog(
     visit_guarded(object, bytes, what, visit)
 }
 
-/// As [`visit_catalog`], of the rows of these numbers, which ascend: row groups without one are not unpacked.
+/// As [`visit_catalog`], of the rows of these numbers, which ascend: row groups without one are not
+/// unpacked.
 pub(crate) fn visit_rows(
     object: &str,
     bytes: Bytes,

@@ -1,8 +1,9 @@
 //! Catalog rows out of Arrow's columns.
 //!
-//! Columns are found by their names. One that is not there, and a null where the record has no room for one, is the record's
-//! default; one of another type than the format's is damage. Nothing is copied but what the records
-//! keep: an index of a million tables is opened at the speed at which this goes.
+//! Columns are found by their names. One that is not there, and a null where the record has no room
+//! for one, is the record's default; one of another type than the format's is damage. Nothing is
+//! copied but what the records keep: an index of a million tables is opened at the speed at which
+//! this goes.
 
 use std::ops::Range;
 

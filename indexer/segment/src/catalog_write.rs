@@ -16,7 +16,8 @@ use crate::catalog::{BATCH_ROWS, CATALOG_FORMAT, FORMAT_KEY, TableRecord};
 use crate::error::SegmentError;
 use crate::sketches::{field_of_column, field_of_file, with_sketches};
 
-/// Columns whose values hardly ever repeat: a number for each in a dictionary would be more than it saves.
+/// Columns whose values hardly ever repeat: a number for each in a dictionary would be more than it
+/// saves.
 const OF_MANY_VALUES: [&str; 19] = [
     "name",
     "location",

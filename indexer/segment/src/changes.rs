@@ -1,9 +1,10 @@
 //! What changed between two snapshots, for somebody who may see some of the tables.
 //!
-//! Two snapshots share most of their catalog files, and only tables with a row in a file that they do not share can differ. Of
-//! these files the keys are looked through first (`file_keys.rs`), and what may not be seen ends there. Of the
-//! rows that are left a digest is made and remembered, a batch at a time; only those that do differ are read whole and compared
-//! ([`TableChanges`]). So the cost follows what changed and may be seen, not the size of the catalog, and comparing one
+//! Two snapshots share most of their catalog files, and only tables with a row in a file that they
+//! do not share can differ. Of these files the keys are looked through first (`file_keys.rs`), and
+//! what may not be seen ends there. Of the rows that are left a digest is made and remembered, a
+//! batch at a time; only those that do differ are read whole and compared ([`TableChanges`]). So
+//! the cost follows what changed and may be seen, not the size of the catalog, and comparing one
 //! snapshot with many earlier ones reads each row once.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -54,8 +55,8 @@ const VALUES: [&str; 5] = [
 
 /// Which tables a comparison is about.
 pub struct Within<'a> {
-    /// The paths in a lake, of this URL, at or below which all of them lie; an empty path is the whole lake. What lies elsewhere
-    /// costs nothing.
+    /// The paths in a lake, of this URL, at or below which all of them lie; an empty path is the
+    /// whole lake. What lies elsewhere costs nothing.
     pub paths: &'a (dyn Fn(&str) -> Vec<String> + Sync),
     /// Whether a table at these paths is one of them.
     pub allows: &'a (dyn Fn(&TableKey) -> bool + Sync),
@@ -67,7 +68,8 @@ impl std::fmt::Debug for Within<'_> {
     }
 }
 
-/// Compares snapshots of an index; those who share one share what it remembers, and the memory that it may use.
+/// Compares snapshots of an index; those who share one share what it remembers, and the memory that
+/// it may use.
 #[derive(Debug)]
 pub struct ChangeReader {
     reads: CatalogReads,
@@ -100,11 +102,13 @@ impl ChangeReader {
         }
     }
 
-    /// What differs between `newer` and the first of some older snapshots, given by number, that differs from it: a compaction,
-    /// or words that came later, are no news. Where none does, the first of them. Damaged ones are passed over. `None` if there is none at all.
+    /// What differs between `newer` and the first of some older snapshots, given by number, that
+    /// differs from it: a compaction, or words that came later, are no news. Where none does, the
+    /// first of them. Damaged ones are passed over. `None` if there is none at all.
     ///
     /// # Errors
-    /// Those of [`IndexStore::snapshot_or_nothing`], where all are damaged, and of [`IndexStore::catalog`].
+    /// Those of [`IndexStore::snapshot_or_nothing`], where all are damaged, and of
+    /// [`IndexStore::catalog`].
     pub async fn since_last(
         &self,
         older: &[u64],
@@ -278,7 +282,8 @@ fn wanted<'a>(
         .collect()
 }
 
-/// The files that one of two snapshots names and the other does not (or another number of times), and those that both do.
+/// The files that one of two snapshots names and the other does not (or another number of times),
+/// and those that both do.
 fn apart(older: &Snapshot, newer: &Snapshot) -> (Vec<CatalogEntry>, Vec<CatalogEntry>) {
     let mut times: HashMap<&str, (&CatalogEntry, i64)> = HashMap::new();
     for (entries, by) in [(&older.catalog, -1), (&newer.catalog, 1)] {
@@ -294,7 +299,8 @@ fn apart(older: &Snapshot, newer: &Snapshot) -> (Vec<CatalogEntry>, Vec<CatalogE
     (entries(apart), entries(shared))
 }
 
-/// The tables that have a row in one of the files and are asked about; as copies, sorted, each once.
+/// The tables that have a row in one of the files and are asked about; as copies, sorted, each
+/// once.
 fn touched(files: &Files, within: &Within<'_>) -> Vec<TableKey> {
     let (mut allowed, mut touched) = (HashMap::new(), Vec::new());
     let mut key = TableKey {
@@ -358,7 +364,8 @@ fn holding<'a>(
     now.into_iter().map(|now| now.and_then(place)).collect()
 }
 
-/// What stands for all of a row that a comparison looks at before it looks at values: tables of equal digests do not differ.
+/// What stands for all of a row that a comparison looks at before it looks at values: tables of
+/// equal digests do not differ.
 fn digest_of(row: &TableRecord) -> u128 {
     let mut hasher = Xxh3Default::new();
     let text = |hasher: &mut Xxh3Default, text: Option<&str>| {

@@ -5,10 +5,10 @@
 //! the same size, and a first touch fetches the chunks that are missing, verifies them, writes them
 //! and sets their bits. Slices are handed out over ready chunks only.
 //!
-//! The sparse file is a temporary one, or belongs to a cache ([`crate::SegmentCache`]). In a cache it may have come from
-//! an earlier process: then a chunk that has its checksum is present. And it may get a successor, when the
-//! cache needs its room: the file of now is a *generation*. Whoever has a slice keeps the generation that it
-//! is of.
+//! The sparse file is a temporary one, or belongs to a cache ([`crate::SegmentCache`]). In a cache
+//! it may have come from an earlier process: then a chunk that has its checksum is present. And it
+//! may get a successor, when the cache needs its room: the file of now is a *generation*. Whoever
+//! has a slice keeps the generation that it is of.
 
 mod past;
 
@@ -38,8 +38,8 @@ const WINDOW: usize = 16;
 const AHEAD: usize = 64;
 /// Bytes that are read past a file at a time, where all of it is verified.
 const PAST: usize = 8 << 20;
-/// Times that a read lets its own file give its bytes back to make room for it; after that the limit is
-/// passed.
+/// Times that a read lets its own file give its bytes back to make room for it; after that the
+/// limit is passed.
 const EVICTIONS_OF_ITSELF: usize = 3;
 
 /// A verified file.
@@ -240,7 +240,8 @@ impl ChunkedFile {
         })
     }
 
-    /// Makes a range of the body ready; the file in which it is. `None` if there is no room for it: it is read past the file.
+    /// Makes a range of the body ready; the file in which it is. `None` if there is no room for it:
+    /// it is read past the file.
     fn ensure(&self, range: Range<usize>) -> Result<Option<Arc<Generation>>, SegmentError> {
         if range.start > range.end || range.end > self.body {
             return Err(self.damaged("a length in it points beyond its end"));
@@ -271,7 +272,8 @@ impl ChunkedFile {
         }
     }
 
-    /// Verifies the tail, which was read already and is in the file, from chunk boundary `start` on.
+    /// Verifies the tail, which was read already and is in the file, from chunk boundary `start`
+    /// on.
     pub(crate) fn accept(&self, start: usize, tail: &[u8]) -> Result<(), SegmentError> {
         if !start.is_multiple_of(CHUNK) {
             return Err(self.damaged("its hot part does not begin at a chunk"));
@@ -286,7 +288,8 @@ impl ChunkedFile {
         Ok(())
     }
 
-    /// Enters a file of this generation in its cache; gives the one that was open before, if there is one.
+    /// Enters a file of this generation in its cache; gives the one that was open before, if there
+    /// is one.
     pub(crate) fn enter(
         self: Arc<Self>,
         number: u64,
@@ -469,7 +472,8 @@ impl ChunkedFile {
         ))
     }
 
-    /// Verifies a chunk, writes it to the file and marks it; the number of bytes written, `None` if there is no room for it.
+    /// Verifies a chunk, writes it to the file and marks it; the number of bytes written, `None` if
+    /// there is no room for it.
     fn store_chunk(
         &self,
         remote: &Remote,

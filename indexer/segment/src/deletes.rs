@@ -67,8 +67,8 @@ impl Deletes {
     }
 }
 
-/// Deleted blocks of one segment as a bit each: a search that looks at all vectors asks for nearly every
-/// block, and a look into the compressed bitmap takes as long as the vector's score.
+/// Deleted blocks of one segment as a bit each: a search that looks at all vectors asks for nearly
+/// every block, and a look into the compressed bitmap takes as long as the vector's score.
 pub(crate) struct DeadBlocks {
     bits: Vec<u64>,
 }

@@ -137,8 +137,8 @@ pub struct ReadableChange {
 impl TableChanges {
     /// What differs between the tables of an older snapshot and those of a newer one.
     ///
-    /// A table that is gone, and whose files are all those of one table that is new or changed, or lie in the folder of one that
-    /// has a log, has not vanished: the other replaces it.
+    /// A table that is gone, and whose files are all those of one table that is new or changed, or
+    /// lie in the folder of one that has a log, has not vanished: the other replaces it.
     #[must_use]
     pub fn between(older: Vec<TableRecord>, newer: Vec<TableRecord>) -> Self {
         let mut gone: BTreeMap<TableKey, TableRecord> = older
@@ -259,8 +259,8 @@ fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// What two tables of the same files under different names have in common: lake, columns, and tag and
-/// length of each file.
+/// What two tables of the same files under different names have in common: lake, columns, and tag
+/// and length of each file.
 type Content<'a> = (&'a str, Vec<&'a str>, Vec<(&'a str, u64)>);
 
 /// `None` where a store has no tags, or there is no file: nothing shows that it is the same then.
@@ -370,7 +370,8 @@ fn schema_change(before: &[ColumnRecord], after: &[ColumnRecord]) -> Option<Sche
     (change != SchemaChange::default()).then_some(change)
 }
 
-/// For each column the nearest ones before and after it that are not among `lonely`, which is sorted.
+/// For each column the nearest ones before and after it that are not among `lonely`, which is
+/// sorted.
 fn gaps<'a>(
     columns: &'a [ColumnRecord],
     lonely: &[usize],
@@ -431,8 +432,8 @@ fn rows_change(before: &TableRecord, after: &TableRecord) -> Option<RowsChange> 
     (files > 0 || change.from != change.to).then_some(change)
 }
 
-/// Whether a file is as it was. One that was written again with the same content is, where the store
-/// shows it by a tag.
+/// Whether a file is as it was. One that was written again with the same content is, where the
+/// store shows it by a tag.
 fn is_same_version(before: &FileRecord, after: &FileRecord) -> bool {
     let is_same = match (&before.etag, &after.etag) {
         (Some(before), Some(after)) => before == after,

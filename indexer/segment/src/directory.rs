@@ -100,7 +100,8 @@ impl HasLen for SectionFile {
     }
 }
 
-/// A file as tantivy's readers hold it. The segment holds these readers, so they must not hold the segment.
+/// A file as tantivy's readers hold it. The segment holds these readers, so they must not hold the
+/// segment.
 #[derive(Clone, Debug)]
 struct HeldByReader {
     file: Weak<ChunkedFile>,

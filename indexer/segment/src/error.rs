@@ -86,7 +86,8 @@ pub enum SegmentError {
         /// The number asked for.
         number: u64,
     },
-    /// A writer was cut off from the store for so long that garbage collection may have taken it for dead.
+    /// A writer was cut off from the store for so long that garbage collection may have taken it
+    /// for dead.
     #[error(
         "for {minutes} minutes {location} could not be informed that this run goes on (the machine slept, or the store was away), and garbage collection may have removed what it wrote: nothing is published; run again"
     )]

@@ -1,7 +1,8 @@
-//! Which tables a catalog file has rows of: all that has to be read of a file before it is known whether anything else in it
-//! matters to somebody who may see few tables.
+//! Which tables a catalog file has rows of: all that has to be read of a file before it is known
+//! whether anything else in it matters to somebody who may see few tables.
 //!
-//! The files never change, so that what was read of one is kept, up to a bound, and read once however many ask for it.
+//! The files never change, so that what was read of one is kept, up to a bound, and read once
+//! however many ask for it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -133,7 +134,8 @@ impl FileKeys {
         }
     }
 
-    /// The rows of a lake whose names are `path` or lie below it, found by halving; all of the lake's for an empty one.
+    /// The rows of a lake whose names are `path` or lie below it, found by halving; all of the
+    /// lake's for an empty one.
     pub(crate) fn under(&self, lake: &str, path: &str) -> impl Iterator<Item = &KeyRow> {
         let number = self.lakes.binary_search_by(|it| it.as_str().cmp(lake));
         let number = number.unwrap_or(self.lakes.len()) as u32;
@@ -145,7 +147,8 @@ impl FileKeys {
         let end = self.rows.partition_point(|row| row.lake <= number);
         let (own, below) = match path {
             "" => (0..0, from("")..end),
-            // What lies below begins with the path and a slash, and '0' is the sign after the slash.
+            // What lies below begins with the path and a slash, and '0' is the sign after the
+            // slash.
             path => (
                 from(path)..from(&format!("{path}\0")),
                 from(&format!("{path}/"))..from(&format!("{path}0")),

@@ -1,16 +1,18 @@
 //! Garbage collection: snapshots that nobody wants any more, and objects that no snapshot names.
 //!
-//! Nothing is removed that a retained snapshot names. What no snapshot names may still be named by the next
-//! one, of a job that is running: so only what was written long ago is removed, and a writer that takes longer says so
-//! ([`crate::lease`]). A job that goes on from a snapshot that is not the newest any
-//! more cannot publish, so what the next snapshot names is what the newest names, and what is young. What is
-//! written has a name that none had before, so what is found to be garbage stays garbage.
+//! Nothing is removed that a retained snapshot names. What no snapshot names may still be named by
+//! the next one, of a job that is running: so only what was written long ago is removed, and a
+//! writer that takes longer says so ([`crate::lease`]). A job that goes on from a snapshot that is
+//! not the newest any more cannot publish, so what the next snapshot names is what the newest
+//! names, and what is young. What is written has a name that none had before, so what is found to
+//! be garbage stays garbage.
 //!
 //! The store's clock alone decides how old something is: that of the machine may be days off.
 //!
-//! Snapshots go first and their objects after them, so a reader never finds a snapshot whose objects are
-//! gone; a collection that dies in between leaves orphans to the next one. Narrations are no garbage: they
-//! are words that were paid for. Writes that a killed process has left unfinished on a local disk are.
+//! Snapshots go first and their objects after them, so a reader never finds a snapshot whose
+//! objects are gone; a collection that dies in between leaves orphans to the next one. Narrations
+//! are no garbage: they are words that were paid for. Writes that a killed process has left
+//! unfinished on a local disk are.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -81,8 +83,8 @@ impl Garbage {
 }
 
 impl IndexStore {
-    /// What time it is to the store, in milliseconds since 1970: the date of a small object that is written and removed again.
-    /// `own` is this machine's clock.
+    /// What time it is to the store, in milliseconds since 1970: the date of a small object that is
+    /// written and removed again. `own` is this machine's clock.
     ///
     /// # Errors
     /// [`SegmentError::Skewed`] if the two differ by more than a minute; store errors.
@@ -108,7 +110,8 @@ impl IndexStore {
         Ok(time)
     }
 
-    /// Finds what nobody needs at the time `now_ms`, which is the store's ([`IndexStore::time`]), and removes nothing.
+    /// Finds what nobody needs at the time `now_ms`, which is the store's ([`IndexStore::time`]),
+    /// and removes nothing.
     ///
     /// # Errors
     /// Store errors; a retained snapshot that is damaged: what it names is not known then.

@@ -1,17 +1,19 @@
-//! The approximate side of large segments: a graph of neighbours (HNSW: Malkov and Yashunin, TPAMI 2020) over the
-//! stored vectors.
+//! The approximate side of large segments: a graph of neighbours (HNSW: Malkov and Yashunin, TPAMI
+//! 2020) over the stored vectors.
 //!
-//! The vectors section of a segment *is* a usearch file: rows, bytes per row, the matrix, then (only
-//! in segments above the exact limit) usearch's header and graph. usearch builds it, with distances from `kernel.rs`, several
-//! times faster than its portable code. The walk is our own, over the bytes as they lie in the file: a reader then keeps
-//! four bytes a node in memory, less than usearch's view, the scores it goes by are the ones that are
-//! given back, and a link is a checked index and no pointer. Since the graph decides only which rows are looked
-//! at, it changes no score.
+//! The vectors section of a segment *is* a usearch file: rows, bytes per row, the matrix, then
+//! (only in segments above the exact limit) usearch's header and graph. usearch builds it, with
+//! distances from `kernel.rs`, several times faster than its portable code. The walk is our own,
+//! over the bytes as they lie in the file: a reader then keeps four bytes a node in memory, less
+//! than usearch's view, the scores it goes by are the ones that are given back, and a link is a
+//! checked index and no pointer. Since the graph decides only which rows are looked at, it changes
+//! no score.
 //!
-//! A link beyond the last node is damage: [`Graph::open`] reads the whole graph once, and refuses it.
+//! A link beyond the last node is damage: [`Graph::open`] reads the whole graph once, and refuses
+//! it.
 //!
-//! `unsafe` here: while building, usearch hands our metric pointers to vectors, each of `dimensions` f16, as it
-//! was configured.
+//! `unsafe` here: while building, usearch hands our metric pointers to vectors, each of
+//! `dimensions` f16, as it was configured.
 
 #![allow(unsafe_code)]
 
@@ -84,8 +86,8 @@ fn words(row: &[u8]) -> Vec<i16> {
         .collect()
 }
 
-/// A row of the matrix, nearer ones being greater; ties by row, so that a walk is one whatever the order in
-/// which links are kept.
+/// A row of the matrix, nearer ones being greater; ties by row, so that a walk is one whatever the
+/// order in which links are kept.
 #[derive(Clone, Copy, PartialEq)]
 struct Near {
     score: f32,
@@ -109,8 +111,8 @@ impl PartialOrd for Near {
 
 /// Where everything of a checked graph is. The bytes stay where they are: who walks brings them.
 ///
-/// Node by node, in the order of rows: key (u64), level (u16), and for each level from the ground up the number
-/// of links (u32) and room for as many as there may be (u32 each).
+/// Node by node, in the order of rows: key (u64), level (u16), and for each level from the ground
+/// up the number of links (u32) and room for as many as there may be (u32 each).
 pub(crate) struct Graph {
     rows: usize,
     dimensions: usize,
@@ -225,8 +227,8 @@ impl Graph {
         links.chunks_exact(LINK).map(number)
     }
 
-    /// At least the `n` nearest that a walk finds of the rows that `live` admits, with their scores, in no order; fewer where
-    /// it finds fewer. `bytes` are those that were opened.
+    /// At least the `n` nearest that a walk finds of the rows that `live` admits, with their
+    /// scores, in no order; fewer where it finds fewer. `bytes` are those that were opened.
     pub(crate) fn search(
         &self,
         bytes: &[u8],

@@ -1,14 +1,14 @@
 //! The rows that hold: each table's row in a snapshot's catalog, followed from one snapshot to the
 //! next at the cost of what is new.
 //!
-//! The catalog is a log, and of a table's rows the last one holds (but see [`TableRecord`]'s groups). A
-//! snapshot keeps most files of the one before: only the others are read. Compaction puts one file in
-//! the place of several, and its rows hold as theirs did; so what is known stays comparable by the
-//! place that its file has in the newest log.
+//! The catalog is a log, and of a table's rows the last one holds (but see [`TableRecord`]'s
+//! groups). A snapshot keeps most files of the one before: only the others are read. Compaction
+//! puts one file in the place of several, and its rows hold as theirs did; so what is known stays
+//! comparable by the place that its file has in the newest log.
 //!
-//! What is kept of a row is the follower's choice ([`HeldValue`]): a writer needs all of it, a query node a
-//! few numbers, and reads the whole row of one table when somebody asks ([`HeldRows::file_of`],
-//! [`IndexStore::row`]).
+//! What is kept of a row is the follower's choice ([`HeldValue`]): a writer needs all of it, a
+//! query node a few numbers, and reads the whole row of one table when somebody asks
+//! ([`HeldRows::file_of`], [`IndexStore::row`]).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -25,8 +25,8 @@ use crate::table::TableKey;
 
 /// Files read at a time: an index of many small ones is as far away as any other.
 const FILES_IN_FLIGHT: usize = 32;
-/// KiB of catalog files and of what is kept of their rows that are in memory at a time while they are read; one
-/// larger file may be.
+/// KiB of catalog files and of what is kept of their rows that are in memory at a time while they
+/// are read; one larger file may be.
 const KIB_IN_FLIGHT: u32 = 32 << 10;
 /// About what is kept of a row takes until it is taken in, in bytes, where that is little.
 const ROW_IN_FLIGHT: u64 = 256;
@@ -34,12 +34,12 @@ const ROW_IN_FLIGHT: u64 = 256;
 /// What is kept of a table's row: the row itself ([`TableRecord`]), or something small.
 pub trait HeldValue: Send + Sync + 'static {
     /// Columns of the catalog that it is made of, by their Parquet paths: `"rows"`, or
-    /// `"columns.list.element.name"` of a nested one, or `"columns"` for all below it. Only these and
-    /// those that decide which row holds are decoded; `None` stands for all.
+    /// `"columns.list.element.name"` of a nested one, or `"columns"` for all below it. Only these
+    /// and those that decide which row holds are decoded; `None` stands for all.
     const COLUMNS: Option<&'static [&'static str]>;
 
-    /// What is kept of a row. It may say that its table is gone ([`TableRecord::removed`]); the columns that were not asked for are
-    /// empty, but for `lake`, `name`, `removed` and `group`.
+    /// What is kept of a row. It may say that its table is gone ([`TableRecord::removed`]); the
+    /// columns that were not asked for are empty, but for `lake`, `name`, `removed` and `group`.
     fn of_row(row: TableRecord) -> Self;
 }
 
@@ -54,8 +54,9 @@ impl HeldValue for TableRecord {
 /// Columns that say which row holds.
 const KEY_COLUMNS: [&str; 4] = ["lake", "name", "removed", "group"];
 
-/// A file of the log: its path, and which it is of how many of this path. Files of the same content have the
-/// same one; where their number changes nobody can know which is gone, and all are read again.
+/// A file of the log: its path, and which it is of how many of this path. Files of the same content
+/// have the same one; where their number changes nobody can know which is gone, and all are read
+/// again.
 type FileId = (String, u32, u32);
 
 /// The log as it was last seen: which number each of its files has here.
@@ -165,7 +166,8 @@ pub(crate) async fn follow<T: HeldValue, R: Rows<T> + Send + Sync>(
                 .bytes
                 .saturating_add(entry.rows.saturating_mul(ROW_IN_FLIGHT));
             let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
-            // It is never closed. Who waits is served in order, the order in which the files are wanted.
+            // It is never closed. Who waits is served in order, the order in which the files are
+            // wanted.
             let permit = room.acquire_many(kib.min(KIB_IN_FLIGHT)).await;
             let rows = read_file(index, &entry, file, lake).await?;
             Ok::<_, SegmentError>((place, rows, permit))
@@ -235,7 +237,8 @@ impl<T> HeldRow<T> {
     }
 }
 
-/// The rows that hold in a snapshot, of one lake or all; those that say that a table is gone with them.
+/// The rows that hold in a snapshot, of one lake or all; those that say that a table is gone with
+/// them.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
@@ -326,7 +329,8 @@ impl<T: HeldValue> HeldRows<T> {
         }
     }
 
-    /// Rows of the same log of which something else is kept, which `keep` makes of what is kept here.
+    /// Rows of the same log of which something else is kept, which `keep` makes of what is kept
+    /// here.
     #[must_use]
     pub fn map<U>(&self, keep: impl Fn(&TableKey, &Arc<T>) -> U) -> HeldRows<U> {
         let rows = self.rows.iter().map(|(key, held)| {
@@ -375,8 +379,8 @@ impl<T: HeldValue> HeldRows<T> {
         self.log.entry(self.rows.get(table)?.file)
     }
 
-    /// Goes on to `snapshot`: reads the files that it names and the one before did not. Gives the tables
-    /// whose rows are others now, or are of other files, with the rows that held before.
+    /// Goes on to `snapshot`: reads the files that it names and the one before did not. Gives the
+    /// tables whose rows are others now, or are of other files, with the rows that held before.
     ///
     /// # Errors
     /// Those of [`IndexStore::catalog`]; the rows are as they were then.

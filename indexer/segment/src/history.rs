@@ -1,8 +1,9 @@
-//! The history of one table: at which of the snapshots that still exist its row came, changed or went.
+//! The history of one table: at which of the snapshots that still exist its row came, changed or
+//! went.
 //!
-//! A table's rows are all in the catalog files of its shard, and two snapshots share most of them. So each
-//! file is read once, whatever number of snapshots names it, and of each only this table's rows are
-//! decoded and kept; the row that holds in a snapshot is then chosen from them in memory.
+//! A table's rows are all in the catalog files of its shard, and two snapshots share most of them.
+//! So each file is read once, whatever number of snapshots names it, and of each only this table's
+//! rows are decoded and kept; the row that holds in a snapshot is then chosen from them in memory.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -86,15 +87,16 @@ struct Seen {
 type Known = HashMap<String, Vec<Arc<TableRecord>>>;
 
 impl IndexStore {
-    /// What became of a table up to `newest`, over that snapshot and those before it that still exist, `snapshots` of
-    /// them at most. Where only its blocks moved (a compaction), nothing happened.
+    /// What became of a table up to `newest`, over that snapshot and those before it that still
+    /// exist, `snapshots` of them at most. Where only its blocks moved (a compaction), nothing
+    /// happened.
     ///
-    /// One listing, one read a snapshot, and one of each catalog file of the table's shard that one of them
-    /// names.
+    /// One listing, one read a snapshot, and one of each catalog file of the table's shard that one
+    /// of them names.
     ///
     /// # Errors
-    /// Store errors, and `newest`'s catalog being unreadable; where an older snapshot is damaged or gone the
-    /// history ends ([`TableHistory::end`]).
+    /// Store errors, and `newest`'s catalog being unreadable; where an older snapshot is damaged or
+    /// gone the history ends ([`TableHistory::end`]).
     pub async fn history(
         &self,
         newest: &Snapshot,
@@ -129,8 +131,8 @@ impl IndexStore {
                     break;
                 }
             };
-            // Collection leaves no gaps, so what is beyond one, or is not what the next was built on, was left by
-            // a writer that lost a race for a number which was free again.
+            // Collection leaves no gaps, so what is beyond one, or is not what the next was built
+            // on, was left by a writer that lost a race for a number which was free again.
             let is_built_on = last.parent.as_ref().is_none_or(|it| *it == writer);
             if !before.is_just_before(&last) || !is_built_on {
                 end = Some(HistoryEnd::Collected);
@@ -158,11 +160,14 @@ impl IndexStore {
         })
     }
 
-    /// What a table was before the snapshot in which it appeared under its name: the table of another name that went there and had the
-    /// same files, and the snapshot in which it still was. Only tables that are `seen` are looked at, and of many that went at once
-    /// [`GONE_LOOKED_AT`], those first whose names end alike. `None` also where the files of before are damaged or gone.
+    /// What a table was before the snapshot in which it appeared under its name: the table of
+    /// another name that went there and had the same files, and the snapshot in which it still was.
+    /// Only tables that are `seen` are looked at, and of many that went at once [`GONE_LOOKED_AT`],
+    /// those first whose names end alike. `None` also where the files of before are damaged or
+    /// gone.
     ///
-    /// Two reads, one of each catalog file that the snapshot added, and one of each older one of the shards of tables that went.
+    /// Two reads, one of each catalog file that the snapshot added, and one of each older one of
+    /// the shards of tables that went.
     ///
     /// # Errors
     /// Store errors that may pass.

@@ -62,8 +62,8 @@ impl IndexStore {
         IndexStore { store, lease: None }
     }
 
-    /// The newest snapshot: one list page and one get. `None` if none was ever published. Damaged ones are passed over with a
-    /// warning: nobody can read them, and the one before is whole.
+    /// The newest snapshot: one list page and one get. `None` if none was ever published. Damaged
+    /// ones are passed over with a warning: nobody can read them, and the one before is whole.
     ///
     /// # Errors
     /// Store errors; a newer format; no snapshot that is whole.
@@ -128,8 +128,8 @@ impl IndexStore {
         })
     }
 
-    /// Fails where a local index cannot be written, before the work whose result would be lost. A remote
-    /// store shows it at the first write.
+    /// Fails where a local index cannot be written, before the work whose result would be lost. A
+    /// remote store shows it at the first write.
     ///
     /// # Errors
     /// The folder cannot be made or written to.
@@ -257,9 +257,9 @@ impl IndexStore {
         Ok(found)
     }
 
-    /// What the snapshot `to` is compared with where nothing is named: the numbers of those before it, newest
-    /// first, at most 32, so that one of them is found that differs from it in a table; before the first there was
-    /// number 0, nothing. None where the older ones were collected.
+    /// What the snapshot `to` is compared with where nothing is named: the numbers of those before
+    /// it, newest first, at most 32, so that one of them is found that differs from it in a table;
+    /// before the first there was number 0, nothing. None where the older ones were collected.
     ///
     /// # Errors
     /// As [`IndexStore::snapshots`].
@@ -272,9 +272,10 @@ impl IndexStore {
         Ok(older.take(LOOKED_BACK).collect())
     }
 
-    /// Of the snapshot `to` and those before it, the newest that was made at `before_ms` (milliseconds since
-    /// 1970) or earlier: what there was then; where none was, the oldest that there is, or number 0, without any table, where that is the
-    /// index's first. `None` if there is none at all.
+    /// Of the snapshot `to` and those before it, the newest that was made at `before_ms`
+    /// (milliseconds since 1970) or earlier: what there was then; where none was, the oldest that
+    /// there is, or number 0, without any table, where that is the index's first. `None` if there
+    /// is none at all.
     ///
     /// One listing, and a read for each halving of the snapshots that there are.
     ///
@@ -368,7 +369,8 @@ impl IndexStore {
         Ok(segment.entry.clone())
     }
 
-    /// Writes a catalog file of one shard, under a name that none had before; its entry belongs last in the next snapshot's list.
+    /// Writes a catalog file of one shard, under a name that none had before; its entry belongs
+    /// last in the next snapshot's list.
     ///
     /// # Errors
     /// Store errors; [`SegmentError::Invalid`] if its rows point into several segments.
@@ -465,8 +467,8 @@ impl IndexStore {
         .await
     }
 
-    /// What `decode` makes of a catalog file's URL and bytes, on a thread that may take its time: a file may
-    /// hold some ten thousand rows.
+    /// What `decode` makes of a catalog file's URL and bytes, on a thread that may take its time: a
+    /// file may hold some ten thousand rows.
     ///
     /// # Errors
     /// Store errors, a file that has not the content that its name says, and those of `decode`.
@@ -512,8 +514,8 @@ impl IndexStore {
     /// request. `None` if the file has none of this table. The row may say that the table is gone.
     ///
     /// # Errors
-    /// As [`IndexStore::catalog`]. A file that is not there ([`SegmentError::is_absence`]) was merged into another and
-    /// collected: go on to the newest snapshot and ask again.
+    /// As [`IndexStore::catalog`]. A file that is not there ([`SegmentError::is_absence`]) was
+    /// merged into another and collected: go on to the newest snapshot and ask again.
     pub async fn row(
         &self,
         entry: &CatalogEntry,
@@ -532,8 +534,8 @@ impl IndexStore {
         entry: &CatalogEntry,
         tables: HashSet<TableKey>,
     ) -> Result<HashMap<TableKey, TableRecord>, SegmentError> {
-        // Once one row of a file holds, later ones hold or not whatever was before the file; so this finds
-        // the row that holds, if the file has it.
+        // Once one row of a file holds, later ones hold or not whatever was before the file; so
+        // this finds the row that holds, if the file has it.
         let mut now: HashMap<TableKey, TableRecord> = HashMap::new();
         for row in self.rows_of(entry, tables).await? {
             let key = row.key();

@@ -3,8 +3,8 @@
 //!
 //! A file a table and version under `cache/cells/`, named by what it depends on; its content is
 //! opaque here. No snapshot names them: what is deleted is counted again, and garbage collection
-//! deletes what is old, whether its table is there or not. A file that is damaged is as good as none.
-//! Specification: `docs/index-format.md`.
+//! deletes what is old, whether its table is there or not. A file that is damaged is as good as
+//! none. Specification: `docs/index-format.md`.
 
 use bytes::Bytes;
 use limn_store::StoreErrorKind;

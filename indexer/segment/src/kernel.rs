@@ -6,7 +6,8 @@
 //! below gives the same bits. f16 to f32 is exact.
 //!
 //! `unsafe` here is of three kinds only: calling a function compiled for an instruction set after
-//! asking the processor for it, unaligned vector loads from slices whose length was checked, and fetching ahead.
+//! asking the processor for it, unaligned vector loads from slices whose length was checked, and
+//! fetching ahead.
 
 #![allow(unsafe_code)]
 

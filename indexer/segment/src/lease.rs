@@ -149,8 +149,8 @@ impl Drop for Lease {
 }
 
 impl IndexStore {
-    /// The same index for one run of a writer: what is written to it is no garbage while the run goes on. Nothing
-    /// is written for that in the first quarter of an hour. Needs a tokio runtime.
+    /// The same index for one run of a writer: what is written to it is no garbage while the run
+    /// goes on. Nothing is written for that in the first quarter of an hour. Needs a tokio runtime.
     #[must_use]
     pub fn leased(&self) -> IndexStore {
         IndexStore {
@@ -166,8 +166,8 @@ impl IndexStore {
         }
     }
 
-    /// Since when, by the store's clock, some writer has been writing that has not ended; `None` if there is none.
-    /// `now_ms` is the time by that clock.
+    /// Since when, by the store's clock, some writer has been writing that has not ended; `None` if
+    /// there is none. `now_ms` is the time by that clock.
     ///
     /// # Errors
     /// Store errors.

@@ -361,7 +361,8 @@ impl LexicalReader {
         })
     }
 
-    /// Calls `visit` with runs of blocks that have the term, and how often each has it; in block order.
+    /// Calls `visit` with runs of blocks that have the term, and how often each has it; in block
+    /// order.
     pub(crate) fn postings(
         &self,
         field: Field,

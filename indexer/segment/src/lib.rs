@@ -57,10 +57,11 @@
 //!
 //! **Guarantees.** A reader sees snapshot N or N+1, never a mixture. Every byte of a segment that
 //! reaches an answer was checked against an xxh3-64 of its 64 KiB chunk, which hangs, through the
-//! footer, on the hash in the object's name: any flipped bit that is read is an error, never a wrong
-//! answer. Other objects are checked whole. Lengths and counts in a file are checked before they
-//! are used: a hostile segment is an error, costs memory in proportion to its length, and does not
-//! panic; a catalog file has the number of rows that its snapshot says. The same tables and blocks give the same bytes, whatever order they come in, unless a salt is asked for. Scores do
+//! footer, on the hash in the object's name: any flipped bit that is read is an error, never a
+//! wrong answer. Other objects are checked whole. Lengths and counts in a file are checked before
+//! they are used: a hostile segment is an error, costs memory in proportion to its length, and does
+//! not panic; a catalog file has the number of rows that its snapshot says. The same tables and
+//! blocks give the same bytes, whatever order they come in, unless a salt is asked for. Scores do
 //! not depend on the segment or the machine. Of two concurrent publishers of one number exactly one
 //! wins, where the store's conditional PUT is atomic.
 //!
@@ -68,16 +69,17 @@
 //! Catalog files are compressed Parquet: how much memory a row takes, a hostile one decides.
 //! tantivy was not written for hostile input: its panics are caught and become errors (unless the
 //! process aborts on panic), but how much memory it takes is its own affair. A graph may miss
-//! neighbours; segments up to [`EXACT_LIMIT`] vectors have none. Truncating a local index file while
-//! it is mapped kills the reader. Stores whose listings are not sorted by name (S3 Express) are not
-//! supported. A remote segment that is read without a [`SegmentCache`] takes up to its size in temporary disk space
-//! (`TMPDIR`); a cache's limit is passed by the hot parts of the segments that are open, where these are more, and by what one
-//! read needs at once, and files that lost their names count until the questions that read them are answered.
+//! neighbours; segments up to [`EXACT_LIMIT`] vectors have none. Truncating a local index file
+//! while it is mapped kills the reader. Stores whose listings are not sorted by name (S3 Express)
+//! are not supported. A remote segment that is read without a [`SegmentCache`] takes up to its size
+//! in temporary disk space (`TMPDIR`); a cache's limit is passed by the hot parts of the segments
+//! that are open, where these are more, and by what one read needs at once, and files that lost
+//! their names count until the questions that read them are answered.
 //!
 //! **Recovery.** A killed writer leaves objects that no snapshot names: harmless, and never reused
 //! without being written again. A lost race ([`PublishError::Lost`]) is retried from the newest
-//! snapshot. A damaged object is named in the error: restore it, or index again; a damaged narration
-//! file may be deleted.
+//! snapshot. A damaged object is named in the error: restore it, or index again; a damaged
+//! narration file may be deleted.
 
 mod best;
 mod blocks;

@@ -1,14 +1,15 @@
 //! Memory maps: a segment's bytes without copying them to the heap.
 //!
-//! `unsafe` here: mapping a file, and advice on what is mapped. A map is sound as long as nobody changes or truncates
-//! the file behind it. Segments are immutable objects, written under another name and moved into
-//! place; nothing in limn opens one for writing again, and deleting a mapped file leaves its bytes
-//! alive. The temporary file of a remote segment, and what is made of segments (`spill.rs`), are unlinked at creation, so only this process can
-//! reach them; a file of the segment cache is in a folder that this process alone has locked
-//! (`cache_folder.rs`), is never made shorter, and is mapped only if it has the segment's length. Each byte of either is
-//! written before anybody is given a slice that covers it, and never after (the
-//! bitmap of `chunks.rs`, released after the write and acquired before the read). Somebody who
-//! truncates an index's or a cache's file by hand while it is being read kills the reader (SIGBUS).
+//! `unsafe` here: mapping a file, and advice on what is mapped. A map is sound as long as nobody
+//! changes or truncates the file behind it. Segments are immutable objects, written under another
+//! name and moved into place; nothing in limn opens one for writing again, and deleting a mapped
+//! file leaves its bytes alive. The temporary file of a remote segment, and what is made of
+//! segments (`spill.rs`), are unlinked at creation, so only this process can reach them; a file of
+//! the segment cache is in a folder that this process alone has locked (`cache_folder.rs`), is
+//! never made shorter, and is mapped only if it has the segment's length. Each byte of either is
+//! written before anybody is given a slice that covers it, and never after (the bitmap of
+//! `chunks.rs`, released after the write and acquired before the read). Somebody who truncates an
+//! index's or a cache's file by hand while it is being read kills the reader (SIGBUS).
 
 #![allow(unsafe_code)]
 
@@ -18,8 +19,8 @@ use std::io;
 use memmap2::{Advice, Mmap};
 use tantivy::directory::OwnedBytes;
 
-/// No machine of ours has smaller pages, and a multiple of a larger one's size is one of this. (Advice for an address within a larger page
-/// is refused, and so does nothing.)
+/// No machine of ours has smaller pages, and a multiple of a larger one's size is one of this.
+/// (Advice for an address within a larger page is refused, and so does nothing.)
 #[cfg(unix)]
 const PAGE: usize = 4096;
 
@@ -34,8 +35,8 @@ pub(crate) fn map_for_passes(file: &File) -> io::Result<OwnedBytes> {
     map_for(file, Advice::Normal)
 }
 
-/// Lets the system read these bytes of a map ahead, which are about to be looked at one after the other: as a whole, and not a
-/// page at a time. Best effort.
+/// Lets the system read these bytes of a map ahead, which are about to be looked at one after the
+/// other: as a whole, and not a page at a time. Best effort.
 pub(crate) fn read_ahead(bytes: &[u8]) {
     #[cfg(unix)]
     {
@@ -43,7 +44,8 @@ pub(crate) fn read_ahead(bytes: &[u8]) {
         let address = bytes.as_ptr() as usize;
         let start = address & !page;
         let length = address + bytes.len() - start;
-        // SAFETY: advice changes nothing of what is mapped, and the pages that hold these bytes are.
+        // SAFETY: advice changes nothing of what is mapped, and the pages that hold these bytes
+        // are.
         unsafe {
             libc::madvise(start as *mut libc::c_void, length, libc::MADV_WILLNEED);
         }

@@ -2,10 +2,10 @@
 //!
 //! Small immutable Parquet files under `cache/narrations/<narrator>/`, named by the hash of their
 //! content like everything else in an index. No snapshot names them: a file that is deleted costs
-//! narrating its columns again, nothing else. A *narrator* is a model and a version of the prompts; a
-//! narration's key within it is the *context* (the ordered column names, see
-//! [`narration_context`]) and the column's place, since names may repeat.
-//! Specification: `docs/index-format.md`.
+//! narrating its columns again, nothing else. A *narrator* is a model and a version of the prompts;
+//! a narration's key within it is the *context* (the ordered column names, see
+//! [`narration_context`]) and the column's place, since names may repeat. Specification:
+//! `docs/index-format.md`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -28,8 +28,8 @@ pub(crate) const FOLDER: &str = "cache/probe";
 const CREATORS: usize = 8;
 /// Names that they race for…
 const ROUNDS: usize = 6;
-/// …so many at the same time. With all at once every race would be one of connections that are being opened,
-/// which takes them apart; so the second half has open ones.
+/// …so many at the same time. With all at once every race would be one of connections that are
+/// being opened, which takes them apart; so the second half has open ones.
 const ROUNDS_AT_ONCE: usize = 3;
 /// Answers after which late creators are waited for only so long…
 const ENOUGH: usize = CREATORS / 2;

@@ -8,7 +8,8 @@ use crate::error::{PublishError, SegmentError};
 use crate::index_store::{IndexStore, is_absent};
 use crate::snapshot::Snapshot;
 
-/// How often a snapshot's creation is asked for while the store's answers leave open what came of it.
+/// How often a snapshot's creation is asked for while the store's answers leave open what came of
+/// it.
 const PUBLISHING_ATTEMPTS: usize = 3;
 
 impl IndexStore {
@@ -21,8 +22,8 @@ impl IndexStore {
     /// one after it shows whether another writer has already built on this one.
     ///
     /// # Errors
-    /// [`PublishError::Lost`] if another writer was first: rebase on the newest and publish again. [`SegmentError::Lapsed`] if what
-    /// this run wrote may have been collected.
+    /// [`PublishError::Lost`] if another writer was first: rebase on the newest and publish again.
+    /// [`SegmentError::Lapsed`] if what this run wrote may have been collected.
     pub async fn publish(&self, snapshot: &Snapshot) -> Result<(), PublishError> {
         if let Some(lease) = &self.lease {
             lease.check()?;
@@ -76,8 +77,8 @@ impl IndexStore {
         Ok(found)
     }
 
-    /// Whether of these numbers, newest first, that of a snapshot is the highest that is whole, or the next one that is was
-    /// built on it.
+    /// Whether of these numbers, newest first, that of a snapshot is the highest that is whole, or
+    /// the next one that is was built on it.
     async fn is_newest(&self, snapshot: &Snapshot, listed: &[u64]) -> Result<bool, SegmentError> {
         let Some((own, above)) = listed.split_last() else {
             return Ok(false);

@@ -1,8 +1,8 @@
 //! Reads a segment: one ranged read opens it, everything else is fetched and verified on touch.
 //!
-//! A local segment is memory-mapped in place; a remote one becomes a sparse file, temporary or a cache's, that
-//! fills as questions touch it (`remote.rs`). Above the bytes both are the same code, so both give the same
-//! answers.
+//! A local segment is memory-mapped in place; a remote one becomes a sparse file, temporary or a
+//! cache's, that fills as questions touch it (`remote.rs`). Above the bytes both are the same code,
+//! so both give the same answers.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -80,10 +80,12 @@ impl SegmentReader {
         Self::open_with(store, entry, None).await
     }
 
-    /// As [`SegmentReader::open`]; what is read of a remote segment goes to the cache, and is taken from it.
+    /// As [`SegmentReader::open`]; what is read of a remote segment goes to the cache, and is taken
+    /// from it.
     ///
     /// # Errors
-    /// As [`SegmentReader::open`]. A cache that cannot be written is a warning: then the segment goes to a temporary file.
+    /// As [`SegmentReader::open`]. A cache that cannot be written is a warning: then the segment
+    /// goes to a temporary file.
     pub async fn open_with(
         store: &Store,
         entry: &SegmentEntry,
@@ -247,8 +249,8 @@ impl SegmentReader {
         self.file.verify()
     }
 
-    /// Brings what questions read of every segment (words, values and vectors, no texts), in as few requests as can be, and verifies it. Of a local
-    /// segment it is read from the disk.
+    /// Brings what questions read of every segment (words, values and vectors, no texts), in as few
+    /// requests as can be, and verifies it. Of a local segment it is read from the disk.
     ///
     /// # Errors
     /// Those of reading the segment.
@@ -327,7 +329,8 @@ impl SegmentReader {
         }
     }
 
-    /// Exact token count of each field of a block, by [`Field::index`]. Panics like [`SegmentReader::block`].
+    /// Exact token count of each field of a block, by [`Field::index`]. Panics like
+    /// [`SegmentReader::block`].
     #[must_use]
     pub fn field_lengths(&self, block: u32) -> [u32; 4] {
         Field::ALL.map(|field| self.blocks.length(field, block))
@@ -471,8 +474,8 @@ impl SegmentReader {
         })
     }
 
-    /// As [`SegmentReader::postings`], many at a time: `visit` is called with blocks and, in a slice as long, how
-    /// often each has the term.
+    /// As [`SegmentReader::postings`], many at a time: `visit` is called with blocks and, in a
+    /// slice as long, how often each has the term.
     ///
     /// # Errors
     /// As [`SegmentReader::postings`].
@@ -563,8 +566,8 @@ impl SegmentReader {
         self.nearest_above(query, n, f32::NEG_INFINITY, deletes)
     }
 
-    /// As [`SegmentReader::nearest`], for who has `n` blocks that score `least` or more already: blocks below it
-    /// may be left out.
+    /// As [`SegmentReader::nearest`], for who has `n` blocks that score `least` or more already:
+    /// blocks below it may be left out.
     ///
     /// # Errors
     /// As [`SegmentReader::nearest`].
@@ -586,8 +589,8 @@ impl SegmentReader {
         self.vectors.similarity(query, block)
     }
 
-    /// Calls `visit` with each of some consecutive blocks that has a vector, in their order, and with its score as
-    /// [`SegmentReader::similarity`] computes it. One read.
+    /// Calls `visit` with each of some consecutive blocks that has a vector, in their order, and
+    /// with its score as [`SegmentReader::similarity`] computes it. One read.
     ///
     /// # Errors
     /// As [`SegmentReader::nearest`].

@@ -30,7 +30,8 @@ pub(crate) struct RemoteSegment<'a> {
 pub(crate) type OpenFile = (Arc<ChunkedFile>, Contents);
 
 impl RemoteSegment<'_> {
-    /// The segment as a cache has it, without a request. `None` if the cache does not have it, or not whole: it is fetched.
+    /// The segment as a cache has it, without a request. `None` if the cache does not have it, or
+    /// not whole: it is fetched.
     pub(crate) fn kept(&self, place: Place) -> Option<OpenFile> {
         if let Some(file) = place.opened() {
             let tail = file
@@ -46,7 +47,8 @@ impl RemoteSegment<'_> {
         self.in_cache(footer, &tail, file, None, place).ok()?.ok()
     }
 
-    /// The segment whose tail was fetched: in the cache, or in a temporary file. A cache that cannot be written keeps nothing.
+    /// The segment whose tail was fetched: in the cache, or in a temporary file. A cache that
+    /// cannot be written keeps nothing.
     pub(crate) fn fetched(
         &self,
         tail: Bytes,
@@ -80,8 +82,8 @@ impl RemoteSegment<'_> {
         Ok((Arc::new(file), contents))
     }
 
-    /// A file of the cache, new or not, with everybody who has the segment open. The outer error is the
-    /// cache's, the inner one the segment's.
+    /// A file of the cache, new or not, with everybody who has the segment open. The outer error is
+    /// the cache's, the inner one the segment's.
     fn in_cache(
         &self,
         footer: Footer,

@@ -1,8 +1,9 @@
 //! Repairing an index: snapshots that nobody can read are set aside.
 //!
-//! A snapshot's number must not come free while it is the highest: one writer may have passed it over and be about to publish the number
-//! after it, and another would take the number itself; both would have gone on from the same snapshot, and both
-//! would win. So the newest whole snapshot is published again first, under a number above all that are damaged.
+//! A snapshot's number must not come free while it is the highest: one writer may have passed it
+//! over and be about to publish the number after it, and another would take the number itself; both
+//! would have gone on from the same snapshot, and both would win. So the newest whole snapshot is
+//! published again first, under a number above all that are damaged.
 
 use limn_store::StoreErrorKind;
 
@@ -37,11 +38,13 @@ impl IndexStore {
         Ok(damaged)
     }
 
-    /// Sets the damaged snapshots aside, each beside where it was with `.damaged` after its name, and returns their numbers. The index goes on
-    /// from the newest that is whole, which is published again where a newer one was damaged.
+    /// Sets the damaged snapshots aside, each beside where it was with `.damaged` after its name,
+    /// and returns their numbers. The index goes on from the newest that is whole, which is
+    /// published again where a newer one was damaged.
     ///
     /// # Errors
-    /// Store errors; [`PublishError::Lost`] if other writers were faster again and again. The same call goes on.
+    /// Store errors; [`PublishError::Lost`] if other writers were faster again and again. The same
+    /// call goes on.
     pub async fn set_damaged_aside(&self) -> Result<Vec<u64>, PublishError> {
         let damaged = self.damaged_snapshots().await?;
         if !damaged.is_empty() {

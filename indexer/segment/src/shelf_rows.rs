@@ -1,9 +1,11 @@
-//! What lists, filters and suggestions need to know of every table, for very many tables: packed into a file.
+//! What lists, filters and suggestions need to know of every table, for very many tables: packed
+//! into a file.
 //!
 //! [`HeldRows`](crate::HeldRows) keeps what it is asked to keep as objects in memory, a table with
-//! its columns. Here the rows that hold lie in the order of their keys in a temporary file (`spill.rs`), of which the system keeps in
-//! memory what is looked at, and a table is read where it lies. Going on to another snapshot writes the
-//! file anew, with what changed: as fast as a disk writes, some hundred bytes a table.
+//! its columns. Here the rows that hold lie in the order of their keys in a temporary file
+//! (`spill.rs`), of which the system keeps in memory what is looked at, and a table is read where
+//! it lies. Going on to another snapshot writes the file anew, with what changed: as fast as a disk
+//! writes, some hundred bytes a table.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -212,8 +214,8 @@ impl HeldValue for Packed {
     }
 }
 
-/// The rows that hold in a snapshot, those that say that a table is gone with them; in the order of their keys. Cheap to
-/// clone, and never changed: another snapshot's are others.
+/// The rows that hold in a snapshot, those that say that a table is gone with them; in the order of
+/// their keys. Cheap to clone, and never changed: another snapshot's are others.
 #[derive(Clone, Default)]
 pub struct ShelfRows {
     lakes: Arc<Vec<String>>,
@@ -243,10 +245,12 @@ struct Row<'a> {
 }
 
 impl ShelfRows {
-    /// The rows of another snapshot, usually the next one: reads the files of the catalog that it names and this one's does not.
+    /// The rows of another snapshot, usually the next one: reads the files of the catalog that it
+    /// names and this one's does not.
     ///
     /// # Errors
-    /// Those of [`IndexStore::catalog`]; [`SegmentError::Io`] if no temporary file can be written (see `TMPDIR`).
+    /// Those of [`IndexStore::catalog`]; [`SegmentError::Io`] if no temporary file can be written
+    /// (see `TMPDIR`).
     pub async fn advanced(
         &self,
         index: &IndexStore,
@@ -301,7 +305,8 @@ impl ShelfRows {
         })
     }
 
-    /// The table of a row, of whatever number below [`ShelfRows::len`]; `None` if the row says that it is gone.
+    /// The table of a row, of whatever number below [`ShelfRows::len`]; `None` if the row says that
+    /// it is gone.
     #[must_use]
     pub fn table(&self, number: usize) -> Option<TableFacts<'_>> {
         let row = self.row(number).filter(|row| !row.removed)?;

@@ -1,7 +1,8 @@
 //! Sketches of columns: a table's and its files', binary columns of the catalog, opaque here.
 //!
-//! In memory the sketches of a table, or of a file, are one piece: a writer holds those of a whole lake. In the catalog each
-//! is a value of its own. A file's sketch that is its table's is not written twice: most tables have one file.
+//! In memory the sketches of a table, or of a file, are one piece: a writer holds those of a whole
+//! lake. In the catalog each is a value of its own. A file's sketch that is its table's is not
+//! written twice: most tables have one file.
 
 use std::fmt;
 use std::ops::Range;
@@ -24,7 +25,8 @@ const LEVEL: i32 = 1;
 /// Sketches of one list never take more.
 const MOST: usize = 1 << 30;
 
-/// The sketches of some columns, in the columns' order; a column may have none, and an empty one is none. Cheap to clone.
+/// The sketches of some columns, in the columns' order; a column may have none, and an empty one is
+/// none. Cheap to clone.
 ///
 /// ```
 /// # use limn_segment::Sketches;
@@ -34,7 +36,8 @@ const MOST: usize = 1 << 30;
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Sketches {
-    /// Of each column its sketch's length as LEB128, 0 for none, and the sketch. Nothing where no column has one.
+    /// Of each column its sketch's length as LEB128, 0 for none, and the sketch. Nothing where no
+    /// column has one.
     bytes: Bytes,
     is_packed: bool,
 }

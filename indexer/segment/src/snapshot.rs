@@ -45,14 +45,15 @@ pub struct Snapshot {
     pub segments: Vec<SegmentEntry>,
     /// Live catalog files in log order: of two rows of one table the later file's holds.
     pub catalog: Vec<CatalogEntry>,
-    /// The files of the join graph of each lake, at most one a shard. Of a lake that is not there it was never made.
+    /// The files of the join graph of each lake, at most one a shard. Of a lake that is not there
+    /// it was never made.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub joins: BTreeMap<String, Vec<JoinsEntry>>,
     /// Counts for people: tables, blocks, bytes. Opaque here.
     #[serde(default)]
     pub statistics: serde_json::Value,
-    /// How many numbers after this one damaged snapshots have taken. Not in the file: who reads the newest whole
-    /// snapshot finds out, and the next one is numbered after them.
+    /// How many numbers after this one damaged snapshots have taken. Not in the file: who reads the
+    /// newest whole snapshot finds out, and the next one is numbered after them.
     #[serde(skip)]
     pub passed_over: u64,
 }
@@ -97,8 +98,8 @@ pub struct CatalogEntry {
     pub rows: u64,
     /// Length of the object.
     pub bytes: u64,
-    /// Path of the segment that its rows with blocks point into, whether or not the snapshot names it
-    /// still. `None` if no row has blocks, and in snapshots of writers that did not record it.
+    /// Path of the segment that its rows with blocks point into, whether or not the snapshot names
+    /// it still. `None` if no row has blocks, and in snapshots of writers that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment: Option<String>,
 }
@@ -164,8 +165,8 @@ impl Snapshot {
         }
     }
 
-    /// A copy to build the next snapshot from: the next number that is free, now, a fresh writer nonce, this one as
-    /// its parent.
+    /// A copy to build the next snapshot from: the next number that is free, now, a fresh writer
+    /// nonce, this one as its parent.
     #[must_use]
     pub fn next(&self) -> Snapshot {
         Snapshot {
@@ -228,7 +229,8 @@ impl Snapshot {
         Some(u64::MAX - digits.parse::<u64>().ok()?)
     }
 
-    /// A path that it names and that is not where such a thing is: somebody wants another file read.
+    /// A path that it names and that is not where such a thing is: somebody wants another file
+    /// read.
     fn stray_path(&self) -> Option<&str> {
         let segments = self.segments.iter().map(|it| (&it.path, "segments/"));
         let deletes = self.segments.iter().filter_map(|it| it.deletes.as_ref());

@@ -1,9 +1,10 @@
-//! Bytes that were made of a segment and can be made again: in a temporary file without a name, mapped, so that
-//! the system may take their memory back and bring them again, as it may with the segment's own bytes.
+//! Bytes that were made of a segment and can be made again: in a temporary file without a name,
+//! mapped, so that the system may take their memory back and bring them again, as it may with the
+//! segment's own bytes.
 //!
-//! What a reader keeps for its lifetime grows with the index. Kept on the heap it would have to fit into memory; in a file
-//! what is asked for often stays there, and the rest is where the segments are. (Where `TMPDIR` lies in
-//! memory, it is memory, too: give a node one on a disk.)
+//! What a reader keeps for its lifetime grows with the index. Kept on the heap it would have to fit
+//! into memory; in a file what is asked for often stays there, and the rest is where the segments
+//! are. (Where `TMPDIR` lies in memory, it is memory, too: give a node one on a disk.)
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -42,7 +43,8 @@ impl Spill {
 /// Bytes that may lie in a file.
 pub type Spilled = OwnedBytes;
 
-/// The bytes in a file, if they are not few; on the heap (and with a warning) where no file can be had.
+/// The bytes in a file, if they are not few; on the heap (and with a warning) where no file can be
+/// had.
 #[must_use]
 pub fn spilled(bytes: Vec<u8>) -> Spilled {
     if bytes.len() < SMALL {
@@ -111,7 +113,8 @@ impl Numbers {
         self.partition_point(|number| number < least)
     }
 
-    /// The first place from which on no number is such, where all before it are: as that of a slice.
+    /// The first place from which on no number is such, where all before it are: as that of a
+    /// slice.
     pub fn partition_point(&self, is_such: impl Fn(u32) -> bool) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {

@@ -213,7 +213,8 @@ impl Block {
     }
 }
 
-/// Whether a table's name is this path or lies below it: `sales` holds `sales/2024`, not `salesforce`.
+/// Whether a table's name is this path or lies below it: `sales` holds `sales/2024`, not
+/// `salesforce`.
 #[must_use]
 pub fn is_under(name: &str, path: &str) -> bool {
     let path = path.trim_matches('/');

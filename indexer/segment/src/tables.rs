@@ -36,8 +36,8 @@ pub struct SegmentTable<'a> {
 
 /// The tables of a segment, in the order of their keys and of their blocks.
 ///
-/// Their names stay as they are in the section, in memory that the system may take back; a table takes twelve bytes
-/// beside them.
+/// Their names stay as they are in the section, in memory that the system may take back; a table
+/// takes twelve bytes beside them.
 pub struct SegmentTables {
     lakes: Vec<String>,
     /// The decompressed section.
@@ -255,7 +255,8 @@ impl TableWriter {
         Ok(())
     }
 
-    /// The `table-contents` section: a hash and a time each table, 0 where nothing is known; none where it is of no table.
+    /// The `table-contents` section: a hash and a time each table, 0 where nothing is known; none
+    /// where it is of no table.
     pub(crate) fn contents(&self) -> Option<&[u8]> {
         let is_known = self.contents.iter().any(|byte| *byte != 0);
         is_known.then_some(&self.contents[..])

@@ -1,8 +1,9 @@
 //! The semantic side: vectors as f16, searched exactly while they are few.
 //!
-//! One section: `rows: u32, bytes per row: u32`, the matrix, and, in large segments, a usearch graph
-//! (`graph.rs`). The section begins 8 bytes before a multiple of 64, so that rows of 384 dimensions
-//! fill whole cache lines. Row numbers count the blocks that have a vector, in block order.
+//! One section: `rows: u32, bytes per row: u32`, the matrix, and, in large segments, a usearch
+//! graph (`graph.rs`). The section begins 8 bytes before a multiple of 64, so that rows of 384
+//! dimensions fill whole cache lines. Row numbers count the blocks that have a vector, in block
+//! order.
 //!
 //! Exact search is one pass over the matrix, bound by memory. A reader that is asked again makes a
 //! coarse copy (`coarse/`) that halves what a pass reads and changes no result.
@@ -171,7 +172,8 @@ impl VectorReader {
         Ok(self.row(block)?.map(|row| Query::new(query).score(&row)))
     }
 
-    /// Gives the score of each of some consecutive blocks that has a vector, in their order. One read.
+    /// Gives the score of each of some consecutive blocks that has a vector, in their order. One
+    /// read.
     pub(crate) fn similarities(
         &self,
         query: &[f32],
@@ -260,8 +262,8 @@ impl VectorReader {
         self.making.get(matrix, self.dimensions)
     }
 
-    /// `None` if the graph finds too few, or a walk would meet hardly anything that lives: then the exact scan
-    /// answers.
+    /// `None` if the graph finds too few, or a walk would meet hardly anything that lives: then the
+    /// exact scan answers.
     fn search_graph(
         &self,
         section: &[u8],

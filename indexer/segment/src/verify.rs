@@ -54,8 +54,8 @@ struct Segment {
 }
 
 impl IndexStore {
-    /// Reads everything that a snapshot names and checks that it fits together. `done` is called with the
-    /// bytes of each object that was read.
+    /// Reads everything that a snapshot names and checks that it fits together. `done` is called
+    /// with the bytes of each object that was read.
     ///
     /// # Errors
     /// The store refuses to read. What is damaged or missing is no error but a [`Problem`].
@@ -129,7 +129,8 @@ impl IndexStore {
         Ok(verified)
     }
 
-    /// Reads a segment whole: checksums of all bytes, all texts against their hashes, deleted blocks.
+    /// Reads a segment whole: checksums of all bytes, all texts against their hashes, deleted
+    /// blocks.
     async fn verify_segment(&self, entry: &SegmentEntry) -> Result<Segment, SegmentError> {
         let reader = SegmentReader::open(&self.store, entry).await?;
         let checked = Arc::clone(&reader);

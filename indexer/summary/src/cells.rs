@@ -1,9 +1,9 @@
 //! The cells block: distinct values, most frequent first, within a budget; searched by words only.
 //!
-//! A question that quotes a cell ("which table lists Leipzig?") finds its table even when no sampled
-//! row holds it. Columns take turns, each with its next most frequent value, so one column of long
-//! texts cannot push the others out (TableRAG's cell budget, applied at index time). As shown, a line
-//! a column also has the type and the range: `age (integer, 18 to 43): 32 | 41 | 29`.
+//! A question that quotes a cell ("which table lists Leipzig?") finds its table even when no
+//! sampled row holds it. Columns take turns, each with its next most frequent value, so one column
+//! of long texts cannot push the others out (TableRAG's cell budget, applied at index time). As
+//! shown, a line a column also has the type and the range: `age (integer, 18 to 43): 32 | 41 | 29`.
 
 use crate::clean::{clip, is_nothing};
 use crate::schema::{shown_name, with_details};

@@ -13,9 +13,9 @@ const BYTES_PER_TOKEN: usize = 12;
 /// white space is one word of any length.
 const BYTES_PER_WORD: usize = 64;
 
-/// A table's context blocks, and one searched by words only for what they have no room for; then those of its folder, whose words
-/// count as little as those of a row, and each once: a text that speaks of sales at length makes none of its folder's tables one
-/// of sales.
+/// A table's context blocks, and one searched by words only for what they have no room for; then
+/// those of its folder, whose words count as little as those of a row, and each once: a text that
+/// speaks of sales at length makes none of its folder's tables one of sales.
 pub(crate) fn context_blocks(
     facts: &TableFacts,
     counter: &dyn TokenCounter,
@@ -88,7 +88,8 @@ fn blocks_of(
     blocks
 }
 
-/// The words of a text that are not known yet, each once, on one line: they are no values, which lines would be.
+/// The words of a text that are not known yet, each once, on one line: they are no values, which
+/// lines would be.
 fn new_words(text: &str, known: &mut HashSet<String>) -> String {
     let words = text.split_whitespace().filter_map(|word| {
         let word = word.trim_matches(|it: char| !it.is_alphanumeric());

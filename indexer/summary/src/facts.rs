@@ -13,7 +13,8 @@ pub struct TableFacts {
     pub sample: Vec<Vec<Option<String>>>,
     /// Texts about the table that its rows do not hold.
     pub contexts: Vec<String>,
-    /// Texts about the folder that the table lies in, which name no table: they are as much about its neighbours.
+    /// Texts about the folder that the table lies in, which name no table: they are as much about
+    /// its neighbours.
     pub folder_contexts: Vec<String>,
 }
 

@@ -2,9 +2,9 @@
 //! spelled out.
 //!
 //! A question says "customer balance", a schema says `CUST_BAL`. Splitting is worth 15 points of
-//! hit@1 on relational schemas (facts of the design, trials); the abbreviations are a small open list
-//! of our own, `abbreviations.txt`. Letters and digits are not split here (`q3`, `co2` read as one
-//! word): the index's analyzer does that for the lexical side.
+//! hit@1 on relational schemas (facts of the design, trials); the abbreviations are a small open
+//! list of our own, `abbreviations.txt`. Letters and digits are not split here (`q3`, `co2` read as
+//! one word): the index's analyzer does that for the lexical side.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

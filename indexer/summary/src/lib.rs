@@ -1,8 +1,8 @@
 //! Tables to text: schema documents, row summaries, contexts, cells, packed into blocks.
 //!
 //! A table is found by its words and by its meaning, so it must become text first. [`documents`]
-//! turns a table's facts into blocks: the unit of both indexes, each of one kind and short enough for
-//! the embedder to read whole (PNEUMA §5.2).
+//! turns a table's facts into blocks: the unit of both indexes, each of one kind and short enough
+//! for the embedder to read whole (PNEUMA §5.2).
 //!
 //! ```
 //! use limn_summary::{BlockKind, ColumnFacts, DocumentOptions, TableFacts, WordCounter, documents};

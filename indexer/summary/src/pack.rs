@@ -8,8 +8,8 @@ use crate::TokenCounter;
 
 /// Packs `pieces` in order, joined by `separator`, each block beginning with `head`.
 ///
-/// Every block fits the window. A piece that alone (with the head) does not fit is cut to what does.
-/// Returns the blocks (at most `limit`), each with the number of pieces it holds.
+/// Every block fits the window. A piece that alone (with the head) does not fit is cut to what
+/// does. Returns the blocks (at most `limit`), each with the number of pieces it holds.
 pub(crate) fn pack(
     head: &str,
     pieces: &[String],
@@ -74,7 +74,8 @@ fn join(head: &str, pieces: &[String], separator: &str) -> String {
     }
 }
 
-/// The longest beginning of a text that has at most `tokens` tokens, ended at a word where possible.
+/// The longest beginning of a text that has at most `tokens` tokens, ended at a word where
+/// possible.
 pub(crate) fn cut(text: &str, counter: &dyn TokenCounter, tokens: usize) -> String {
     let text = text.trim();
     if counter.count(text) <= tokens {
@@ -84,8 +85,8 @@ pub(crate) fn cut(text: &str, counter: &dyn TokenCounter, tokens: usize) -> Stri
         .char_indices()
         .skip(1)
         .map(|(at, _)| at)
-        // No tokenizer makes fewer than one token of 64 characters of real text; this only bounds the
-        // search on hostile input.
+        // No tokenizer makes fewer than one token of 64 characters of real text; this only bounds
+        // the search on hostile input.
         .take(tokens.saturating_mul(64).max(64))
         .collect();
     // Counts grow with the text closely enough for bisection; the result is checked below.
@@ -270,8 +271,8 @@ mod tests {
     use super::*;
     use crate::WordCounter;
 
-    /// Counts like a sub-word tokenizer: two special tokens, and one token per begun four characters
-    /// of a word. Joining across a word boundary changes counts, as real ones do.
+    /// Counts like a sub-word tokenizer: two special tokens, and one token per begun four
+    /// characters of a word. Joining across a word boundary changes counts, as real ones do.
     pub(crate) struct Chunks(pub(crate) usize);
 
     impl TokenCounter for Chunks {

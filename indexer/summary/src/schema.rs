@@ -136,8 +136,8 @@ fn describe(column: &ColumnFacts, split: bool, detailed: bool) -> String {
     with_details(name, column, VALUES)
 }
 
-/// `words (type, low to high)`, or with up to `values` frequent values where there is no range. Text
-/// needs no type, and a column without a type label is described by its name.
+/// `words (type, low to high)`, or with up to `values` frequent values where there is no range.
+/// Text needs no type, and a column without a type label is described by its name.
 pub(crate) fn with_details(name: String, column: &ColumnFacts, values: usize) -> String {
     let type_label = column.type_label.as_str();
     if type_label.is_empty() {
@@ -179,7 +179,8 @@ fn add_table(names: &mut String, name: &str, split: bool) {
     }
 }
 
-/// A table's name without the ending of archives in it, which is no word of it: `zip` would be a postal code.
+/// A table's name without the ending of archives in it, which is no word of it: `zip` would be a
+/// postal code.
 fn without_archive(name: &str) -> String {
     let name = name.replace(".zip//", "//");
     name.strip_suffix(".zip").unwrap_or(&name).to_owned()

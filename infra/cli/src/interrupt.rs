@@ -10,8 +10,8 @@ pub const INTERRUPTED: u8 = 130;
 /// The message at the first interrupt.
 pub const STOPPING: &str = "stopping: tables under way are finished and published, answers that have come are kept; interrupt again to end at once";
 
-/// Cancels `stop` at the first interrupt (or request to terminate), and ends the process at the second.
-/// `say` prints a message.
+/// Cancels `stop` at the first interrupt (or request to terminate), and ends the process at the
+/// second. `say` prints a message.
 pub fn stop_when_interrupted(stop: CancellationToken, say: impl Fn(&str) + Send + 'static) {
     tokio::spawn(async move {
         // Where signals cannot be waited for, an interrupt ends the process as it always does.

@@ -49,7 +49,8 @@ fn main() -> ExitCode {
     memory::share_arenas();
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     if let Command::Serve(_) | Command::Mcp(_) = &args.command {
-        // A node answers short questions on these threads, as many at a time as it may: there is one more for everything else.
+        // A node answers short questions on these threads, as many at a time as it may: there is
+        // one more for everything else.
         let cores = std::thread::available_parallelism().map_or(1, Into::into);
         let threads = match &args.command {
             Command::Serve(args) => args.threads.unwrap_or(cores),
@@ -80,8 +81,9 @@ fn main() -> ExitCode {
     if let Some(traces) = traces {
         traces.end();
     }
-    // A run that was stopped may leave a read of a dead disk or a loading model behind: nobody waits for it. Threads that end while
-    // they are let go have been seen to crash glibc, so the end of the process ends them.
+    // A run that was stopped may leave a read of a dead disk or a loading model behind: nobody
+    // waits for it. Threads that end while they are let go have been seen to crash glibc, so the
+    // end of the process ends them.
     std::mem::forget(runtime);
     match ended {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -153,8 +155,8 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// An open segment of a remote index is a file of the cache, and there may be thousands: more than a shell lets a
-/// program have by default, and less than it may ask for.
+/// An open segment of a remote index is a file of the cache, and there may be thousands: more than
+/// a shell lets a program have by default, and less than it may ask for.
 fn raise_file_limit() {
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
         tracing::warn!(%error, "the number of open files cannot be raised");
@@ -176,8 +178,8 @@ fn start_logging(verbose: u8, traces: Option<&Traces>) {
     });
     let filter = tracing_subscriber::EnvFilter::try_new(directives)
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
-    // Spans of traces are no part of the log: each line would repeat them. Crates that parse and plan SQL log what it says,
-    // and that may hold values of the lake.
+    // Spans of traces are no part of the log: each line would repeat them. Crates that parse and
+    // plan SQL log what it says, and that may hold values of the lake.
     let is_log = filter_fn(|metadata| {
         let target = metadata.target();
         let is_of_sql = target.starts_with("datafusion") || target.starts_with("sqlparser");

@@ -179,8 +179,8 @@ impl Narrating {
 /// After this time a person wants to know what is being waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Says what is being waited for when it takes longer than a moment: a spinner on a terminal, elsewhere
-/// a line.
+/// Says what is being waited for when it takes longer than a moment: a spinner on a terminal,
+/// elsewhere a line.
 pub struct Waiting {
     over: mpsc::Sender<()>,
     thread: JoinHandle<()>,

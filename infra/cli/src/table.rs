@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use crate::text::{fit, one_line};
 
-/// Widest cell of which the others of its column keep clear; on a terminal longer ones are cut, so that a table stays readable.
+/// Widest cell of which the others of its column keep clear; on a terminal longer ones are cut, so
+/// that a table stays readable.
 const MAX_WIDTH: usize = 60;
 
 /// Rows of text, aligned when written.

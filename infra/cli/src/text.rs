@@ -90,7 +90,8 @@ pub fn shorten(text: &str, wanted: &HashSet<String>, width: usize) -> String {
     }
 }
 
-/// The word from which on `width` characters hold the most different ones of the wanted; 0 if there are none.
+/// The word from which on `width` characters hold the most different ones of the wanted; 0 if there
+/// are none.
 fn fullest(words: &[&str], wanted: &HashSet<String>, width: usize) -> usize {
     let mut matching: Vec<(usize, usize, Vec<String>)> = Vec::new();
     let mut place = 0;

@@ -1,4 +1,5 @@
-//! Measures change detection over a synthetic listing, made on the fly: `tests/bench/detect.py` runs it.
+//! Measures change detection over a synthetic listing, made on the fly: `tests/bench/detect.py`
+//! runs it.
 //!
 //! `detect WHAT OBJECTS [WORKERS]`, where WHAT is
 //!
@@ -7,9 +8,9 @@
 //! - `members-alone`: no dataflow, only what makes the members that the other two are fed;
 //! - `layout`, `plan`: what comes before the dataflow: a listing laid out into groups, and planned.
 //!
-//! Of a thousand objects one was changed, added or removed since it was published. Epochs are cut and
-//! fed as a run does it. What comes out is checked: just the groups that were edited. One line of JSON
-//! is printed; where a machine is shared, its CPU seconds say more than its wall seconds.
+//! Of a thousand objects one was changed, added or removed since it was published. Epochs are cut
+//! and fed as a run does it. What comes out is checked: just the groups that were edited. One line
+//! of JSON is printed; where a machine is shared, its CPU seconds say more than its wall seconds.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeMap;

@@ -66,8 +66,8 @@ impl Position {
 pub struct TableDraft {
     /// The group whose work it came of.
     pub group: GroupId,
-    /// The catalog row to write, as far as it is known without words; `removed` makes it a tombstone.
-    /// Without one there are only failures to report.
+    /// The catalog row to write, as far as it is known without words; `removed` makes it a
+    /// tombstone. Without one there are only failures to report.
     pub row: Option<WireRow>,
     /// What the files hold; `None` where nothing is to be said of it.
     pub summary: Option<TableSummary>,
@@ -146,8 +146,8 @@ pub struct Assembler {
     pub settings: MemberId,
     /// Whether the run has a language model.
     pub narrates: bool,
-    /// Share of rows that have to change before a table's rows are drawn anew; 0 where the published
-    /// tables were made with other settings.
+    /// Share of rows that have to change before a table's rows are drawn anew; 0 where the
+    /// published tables were made with other settings.
     pub resample_threshold: f64,
     /// Registered contexts that the run takes away.
     pub forget: Contexts,
@@ -436,8 +436,9 @@ impl Assembler {
             });
         }
         let Some(summary) = summary else {
-            // Nothing is known of its content. The row remembers the error, so that the next run need
-            // not read the same bytes again, unless that may help or would hide a good version.
+            // Nothing is known of its content. The row remembers the error, so that the next run
+            // need not read the same bytes again, unless that may help or would hide a good
+            // version.
             let remember = !row.files.is_empty() && old.is_none_or(|old| old.blocks == 0);
             return Some(draft(remember.then_some(row)));
         };

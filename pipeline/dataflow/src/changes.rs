@@ -9,9 +9,9 @@
 //!
 //! A [`Change`] names the differences it was computed from. That suffices to find a second change
 //! before the first one is published: against one published side, two states of the lake never have
-//! the same differences. Only where a group's two sides made the very same move in one epoch would its
-//! differences stay, so the published side may move together with the lake's only to what the lake's
-//! was before.
+//! the same differences. Only where a group's two sides made the very same move in one epoch would
+//! its differences stay, so the published side may move together with the lake's only to what the
+//! lake's was before.
 
 use differential_dataflow::VecCollection;
 use serde::{Deserialize, Serialize};

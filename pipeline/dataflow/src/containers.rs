@@ -1,9 +1,9 @@
 //! Containers: every archive that a listing names is replaced by its members.
 //!
-//! A container whose members are all in the index, in its present version, is not opened: they say so themselves
-//! ([`limn_formats::member`]), and so does what stands for members that cannot be read, that filters leave out, or that
-//! there are not. One that cannot be opened is listed as the reason; its tables stay as they are in the
-//! index, as if it had not been listed.
+//! A container whose members are all in the index, in its present version, is not opened: they say
+//! so themselves ([`limn_formats::member`]), and so does what stands for members that cannot be
+//! read, that filters leave out, or that there are not. One that cannot be opened is listed as the
+//! reason; its tables stay as they are in the index, as if it had not been listed.
 
 use std::collections::HashMap;
 
@@ -39,8 +39,9 @@ impl Chosen<'_> {
         self.selection.has(path, size, 0) && !self.ignored.ignores(path)
     }
 
-    /// Whether anybody waits for a container: its own path was asked for, or the index has a table of it that counts. Any other
-    /// may have members that were asked for, too; where it cannot be opened, it is as if it had none.
+    /// Whether anybody waits for a container: its own path was asked for, or the index has a table
+    /// of it that counts. Any other may have members that were asked for, too; where it cannot be
+    /// opened, it is as if it had none.
     fn wants(&self, container: &str, known: &[ObjectRecord]) -> bool {
         let mut members = known.iter().filter(|member| !is_remark(&member.path));
         self.selection.includes(container) || members.any(|it| self.has(&it.path, it.size))

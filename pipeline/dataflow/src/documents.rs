@@ -20,8 +20,8 @@ const CATALOG_VALUES: usize = 10;
 /// Notes that are kept of a table.
 const MOST_NOTES: usize = 20;
 
-/// A table's texts, packed into blocks. `narrations` and `descriptions` are those of its columns, in order; columns
-/// without a narration are described as `words` says.
+/// A table's texts, packed into blocks. `narrations` and `descriptions` are those of its columns,
+/// in order; columns without a narration are described as `words` says.
 pub fn describe(
     name: &str,
     summary: &TableSummary,
@@ -52,7 +52,8 @@ pub fn describe(
     documents(&facts, counter, &options)
 }
 
-/// The texts of contexts that say anything: those about a folder of tables, or those about the table.
+/// The texts of contexts that say anything: those about a folder of tables, or those about the
+/// table.
 fn texts(contexts: &[ContextRecord], of_folder: bool) -> Vec<String> {
     let wanted = contexts
         .iter()
@@ -87,8 +88,8 @@ fn column_facts(
     }
 }
 
-/// The catalog row of a group that is one table; where its blocks are is filled in when its segment is
-/// built. `summary` is `None` where nothing could be read.
+/// The catalog row of a group that is one table; where its blocks are is filled in when its segment
+/// is built. `summary` is `None` where nothing could be read.
 pub fn catalog_row(
     lake: &Store,
     group: &Group,

@@ -1,10 +1,10 @@
 //! Driving: epochs are fed into the dataflow and followed until they are published.
 //!
-//! The first worker drives; in a cluster that is one of the leader's. It feeds an epoch when fewer than `epochs_in_flight` are under way,
-//! which bounds what is in memory at once: first the epochs of the lake's plan; when those are
-//! published, the model is asked for what tables await, and groups whose narrations have come are fed
-//! as further epochs, in batches. That is a round. The dataflow lives on after it: a session feeds the
-//! next listing into the same one.
+//! The first worker drives; in a cluster that is one of the leader's. It feeds an epoch when fewer
+//! than `epochs_in_flight` are under way, which bounds what is in memory at once: first the epochs
+//! of the lake's plan; when those are published, the model is asked for what tables await, and
+//! groups whose narrations have come are fed as further epochs, in batches. That is a round. The
+//! dataflow lives on after it: a session feeds the next listing into the same one.
 
 mod graph;
 
@@ -80,7 +80,8 @@ impl Drop for GivenUp {
 }
 
 impl Dataflow {
-    /// Starts this process's workers. In a cluster the dataflow is that of all processes, and this one leads.
+    /// Starts this process's workers. In a cluster the dataflow is that of all processes, and this
+    /// one leads.
     ///
     /// # Errors
     /// Threads cannot be started.
@@ -113,12 +114,12 @@ impl Dataflow {
         !self.is_spent && !self.job.joins.are_spent()
     }
 
-    /// Runs epochs through these stages, to the end of the last one, or of those under way when the run
-    /// is stopped.
+    /// Runs epochs through these stages, to the end of the last one, or of those under way when the
+    /// run is stopped.
     ///
     /// # Errors
-    /// The first error of any stage. The dataflow is then dropped on all workers; what was published
-    /// stays.
+    /// The first error of any stage. The dataflow is then dropped on all workers; what was
+    /// published stays.
     pub async fn round(
         &mut self,
         stages: Arc<Stages>,
@@ -168,7 +169,8 @@ impl Dataflow {
     }
 }
 
-/// Takes this process's share of the epochs that another process drives, to the end of the last one.
+/// Takes this process's share of the epochs that another process drives, to the end of the last
+/// one.
 ///
 /// # Errors
 /// The first error of any stage in this process.
@@ -289,8 +291,8 @@ struct Driver {
     job: Arc<Job>,
     epochs_in_flight: u64,
     next: Epoch,
-    /// The differences between the lake and what was published that the last round was fed: published
-    /// by now, which the dataflow has not been fed. None if there are too many.
+    /// The differences between the lake and what was published that the last round was fed:
+    /// published by now, which the dataflow has not been fed. None if there are too many.
     unsettled: Option<Vec<MemberUpdate>>,
     graph: GraphDriver,
 }
@@ -423,7 +425,8 @@ impl Driver {
         }
     }
 
-    /// Feeds the groups whose narrations have come, when there are enough or it has been long enough.
+    /// Feeds the groups whose narrations have come, when there are enough or it has been long
+    /// enough.
     fn feed_narrated(&mut self, round: &mut Driving, progress: &Progress) {
         let under_way = self.under_way();
         let (Some(narrating), Some(asking)) = (&mut round.narrating, &round.stages.asking) else {

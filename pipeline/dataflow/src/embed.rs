@@ -62,7 +62,8 @@ pub struct BlockEmbedder {
 }
 
 impl BlockEmbedder {
-    /// An embedder of blocks that runs `embedder` on so many threads; `published` are its own vectors.
+    /// An embedder of blocks that runs `embedder` on so many threads; `published` are its own
+    /// vectors.
     pub fn new(
         embedder: Arc<dyn Embedder>,
         threads: usize,
@@ -200,8 +201,8 @@ impl BlockEmbedder {
         })
     }
 
-    /// The vectors by text hash of a table that this run published and describes again; the snapshot
-    /// that the run began with does not have them.
+    /// The vectors by text hash of a table that this run published and describes again; the
+    /// snapshot that the run began with does not have them.
     async fn replaced_vectors(
         &self,
         position: &Position,

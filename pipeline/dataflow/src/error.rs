@@ -41,7 +41,8 @@ pub enum PipelineError {
         /// Tables of the lake in the index.
         tables: u64,
     },
-    /// Filters leave out every table that the index has, and that is more likely a mistake than meant.
+    /// Filters leave out every table that the index has, and that is more likely a mistake than
+    /// meant.
     #[error(
         "the filters leave out all {filtered} objects of {lake} that could be tables, and the index has {tables} tables of it: check --include and the others, and .limnignore files; --allow-empty removes the tables"
     )]

@@ -1,4 +1,5 @@
-//! Filters over rounds: what the index remembers of them, and a listing without what they leave out.
+//! Filters over rounds: what the index remembers of them, and a listing without what they leave
+//! out.
 //!
 //! Filters are given once and hold for a lake until others are given
 //! ([decision 22](../../../docs/decisions/022-filters.md)): a run without any has those of the run
@@ -72,9 +73,9 @@ pub fn selection(filters: &Filters) -> Result<Selection, PipelineError> {
 }
 
 impl Listing {
-    /// Leaves out what the lake's `.limnignore` files name, and takes in what `.limn.yaml` files say. Where one cannot be read or
-    /// understood, its folder is left as it is in the index (of a `.limn.yaml`, the folder's own files): it may name what
-    /// nobody should find.
+    /// Leaves out what the lake's `.limnignore` files name, and takes in what `.limn.yaml` files
+    /// say. Where one cannot be read or understood, its folder is left as it is in the index (of a
+    /// `.limn.yaml`, the folder's own files): it may name what nobody should find.
     ///
     /// # Errors
     /// The store is away.
@@ -154,15 +155,16 @@ impl Listing {
         Ok(())
     }
 
-    /// Folders that have a `.limn.yaml`, and where such names are not listed those that may have one.
+    /// Folders that have a `.limn.yaml`, and where such names are not listed those that may have
+    /// one.
     fn declaring_folders(&self, is_unlisted: bool) -> BTreeSet<String> {
         let listed = self.objects.iter().chain(&self.beside);
         let may = listed.filter(|object| is_unlisted || is_declared_file(&object.path));
         may.map(|object| parent(&object.path).to_owned()).collect()
     }
 
-    /// Folders that have such a file or may have one unlisted: above the part of the lake that was listed, and on a
-    /// store that does not list such names.
+    /// Folders that have such a file or may have one unlisted: above the part of the lake that was
+    /// listed, and on a store that does not list such names.
     fn ignore_folders(&self, is_unlisted: bool) -> BTreeSet<String> {
         let listed = self.objects.iter().chain(&self.beside);
         let named = listed.filter(|object| is_ignore_file(&object.path));
@@ -198,7 +200,8 @@ async fn read(lake: &Store, folder: &str, path: &str) -> Result<Option<String>, 
         |cause: &str| StoreError::new(StoreErrorKind::Other, lake.object_url(path), cause, "");
     let read = match lake.get_range(path, 0..MOST_IGNORE_BYTES + 1).await {
         Err(error) if error.is_not_found() => return Ok(None),
-        // Who may not list everything is denied what is not there; and some web servers deny such names.
+        // Who may not list everything is denied what is not there; and some web servers deny such
+        // names.
         Err(error) if error.kind() == StoreErrorKind::AccessDenied => {
             let there = lake.list_folder(folder).await?;
             return match there.iter().any(|object| object.path == path) {

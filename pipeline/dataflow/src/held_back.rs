@@ -1,11 +1,12 @@
 //! Held back: published tables that a run leaves alone, because a part of them was not listed.
 //!
-//! Nothing is taken as gone that could not be looked for: a folder that cannot be listed, a container that
-//! cannot be opened, a file that is too young for `--older-than`. Their tables stay as they are, but for one thing:
-//! where a run has other settings than the tables were made with, its settings reach no file of theirs. Such
-//! tables are *restated* from their rows. Values that the settings withhold leave the index at once, and the
-//! files are known by no version any more, so that they are read anew when they are listed again
-//! ([decision 29](../../../docs/decisions/029-held-back.md)).
+//! Nothing is taken as gone that could not be looked for: a folder that cannot be listed, a
+//! container that cannot be opened, a file that is too young for `--older-than`. Their tables stay
+//! as they are, but for one thing: where a run has other settings than the tables were made with,
+//! its settings reach no file of theirs. Such tables are *restated* from their rows. Values that
+//! the settings withhold leave the index at once, and the files are known by no version any more,
+//! so that they are read anew when they are listed again ([decision
+//! 29](../../../docs/decisions/029-held-back.md)).
 
 use std::collections::HashSet;
 
@@ -94,8 +95,9 @@ impl HeldBack {
     }
 }
 
-/// A published table without the values that are withheld, of files of no version; `None` where limn
-/// cannot read any more what it wrote of the files, so that nobody can say what is to be withheld.
+/// A published table without the values that are withheld, of files of no version; `None` where
+/// limn cannot read any more what it wrote of the files, so that nobody can say what is to be
+/// withheld.
 pub fn restated(group: GroupId, published: &TableRecord, redact: Redact) -> Option<TableDraft> {
     let mut row = TableRecord {
         indexed_ms: now_ms(),

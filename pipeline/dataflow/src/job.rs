@@ -1,10 +1,10 @@
 //! The nightly job, from top to bottom as the data flows.
 //!
-//! [`build`] is the dataflow: each line a stage, each stage's inside in its own file. [`Stages`] holds
-//! what the stages share in one process: the reader, the assembler, the describer, the embedder, the
-//! segment writer and the committer. `crate::drive` feeds it epochs: first those of the lake; then, as
-//! a language model gets on, those of tables that are published and await its words. The dataflow of
-//! a session lives on: each listing is a round, with stages of its own.
+//! [`build`] is the dataflow: each line a stage, each stage's inside in its own file. [`Stages`]
+//! holds what the stages share in one process: the reader, the assembler, the describer, the
+//! embedder, the segment writer and the committer. `crate::drive` feeds it epochs: first those of
+//! the lake; then, as a language model gets on, those of tables that are published and await its
+//! words. The dataflow of a session lives on: each listing is a round, with stages of its own.
 
 use std::sync::{Arc, PoisonError, RwLock, mpsc};
 
@@ -137,8 +137,9 @@ pub struct Inputs {
     /// The plans of groups that may have changed.
     pub plans:
         InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<Wire<GroupPlan>>>>,
-    /// Published groups that are described again from their rows, without a look at the lake: those whose
-    /// narrations have come, at the epoch that it is then, and those that settings cannot reach.
+    /// Published groups that are described again from their rows, without a look at the lake: those
+    /// whose narrations have come, at the epoch that it is then, and those that settings cannot
+    /// reach.
     pub published_again: InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<Work>>>,
     /// Epochs before its frontier are published.
     pub done: ProbeHandle<Epoch>,
@@ -195,7 +196,8 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         );
         let tables = assemble_tables(work, reads, Arc::clone(job));
 
-        // Tables are put into words: those that a model has found for their columns, as far as it has.
+        // Tables are put into words: those that a model has found for their columns, as far as it
+        // has.
         let narrated = run_tasks(tables, Pipeline, "look up narrations", job, {
             let job = Arc::clone(job);
             move |table| {
@@ -231,7 +233,8 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
             }
         });
 
-        // (Vectors that are in a segment need not be kept any more by the process that embedded them.)
+        // (Vectors that are in a segment need not be kept any more by the process that embedded
+        // them.)
         if worker_count > job.workers {
             let job = Arc::clone(job);
             let texts = shards.clone().flat_map(|shard: ShardResult| shard.texts);
@@ -281,8 +284,9 @@ pub struct GraphInputs {
     pub done: ProbeHandle<Epoch>,
 }
 
-/// Builds the join graph on one worker: a dataflow of its own, since an epoch is under way until it is
-/// published, with the joins of its tables. Edges that come and go go to the first worker's `edges`.
+/// Builds the join graph on one worker: a dataflow of its own, since an epoch is under way until it
+/// is published, with the joins of its tables. Edges that come and go go to the first worker's
+/// `edges`.
 pub fn build_graph(worker: &mut Worker, found: mpsc::Sender<EdgeUpdate>) -> GraphInputs {
     let mut tables = InputSession::new();
     let done = ProbeHandle::new();

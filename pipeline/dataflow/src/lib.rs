@@ -1,8 +1,8 @@
 //! The timely dataflow: a lake's changes in, published segments out.
 //!
 //! A round lists a lake, lays its objects out into groups, and feeds them, epoch by epoch, into one
-//! timely dataflow ([`job`] reads from top to bottom like the picture). A run is a [`session`] of one
-//! round:
+//! timely dataflow ([`job`] reads from top to bottom like the picture). A run is a [`session`] of
+//! one round:
 //!
 //! ```text
 //! listing ─ layout ─► (group, member) ─┬─► what changed ─► work ─► reads ─► tables ─► words ─► vectors ─► segments ─► publish
@@ -11,15 +11,15 @@
 //! ```
 //!
 //! The lake's state and the published state are differential collections of fingerprints
-//! ([`changes`]); only their differences travel on. Operators never block: reads, models and uploads
-//! are tasks on a tokio runtime whose completions wake the operator ([`async_operator`]).
+//! ([`changes`]); only their differences travel on. Operators never block: reads, models and
+//! uploads are tasks on a tokio runtime whose completions wake the operator ([`async_operator`]).
 //!
 //! # Guarantees
 //! - An epoch is published when its frontier has passed: all of it or nothing.
 //! - A table is never split over two epochs, and a run touches only its own lake's tables.
 //! - The documents and vectors do not depend on the number of workers, shards or epochs.
-//! - A file that cannot be read costs only itself, and takes part with its last good version where it
-//!   had one; what cannot be listed stays as it is.
+//! - A file that cannot be read costs only itself, and takes part with its last good version where
+//!   it had one; what cannot be listed stays as it is.
 //! - Text that is already in the index is not embedded again.
 //! - Searchable first, narrated later ([`narrate`]): no table waits for a language model to be
 //!   published, and no column is narrated twice.
@@ -30,8 +30,9 @@
 //!   is described as whatever was read, and found changed by the next run.
 //!
 //! # Recovery
-//! Timely does not survive a lost worker. A task that fails or dies ends the run; the index stays at
-//! its last snapshot, and the next run starts from there: epochs that were published are not repeated.
+//! Timely does not survive a lost worker. A task that fails or dies ends the run; the index stays
+//! at its last snapshot, and the next run starts from there: epochs that were published are not
+//! repeated.
 
 pub mod assemble;
 pub mod async_operator;

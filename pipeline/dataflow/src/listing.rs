@@ -70,7 +70,8 @@ impl Listing {
         progress: &Progress,
     ) -> Result<Self, PipelineError> {
         let mut listing = Self::default();
-        // A local folder costs no request, and which link a folder is reached by shows in the whole.
+        // A local folder costs no request, and which link a folder is reached by shows in the
+        // whole.
         listing.part.folders = match scope {
             Scope::Lake => vec![String::new()],
             _ if lake.local_root().is_some() => vec![String::new()],
@@ -156,7 +157,8 @@ impl Listing {
         Ok(closed)
     }
 
-    /// Adds what programs wrote about tables of the closed folders and lies elsewhere, as far as the index knows it.
+    /// Adds what programs wrote about tables of the closed folders and lies elsewhere, as far as
+    /// the index knows it.
     async fn list_describing(
         &mut self,
         lake: &Store,
@@ -211,7 +213,8 @@ impl Listing {
                     if is_chosen(&object) {
                         self.objects.push(object.into());
                     } else if selection.is_too_new(&object.path, object.size, object.modified_ms) {
-                        // It may be the next version of what the index has: that one stays until this has settled.
+                        // It may be the next version of what the index has: that one stays until
+                        // this has settled.
                         self.unlisted.push(object.path);
                     } else {
                         self.left_out.push(object.path);
@@ -242,7 +245,8 @@ impl Listing {
         Ok(())
     }
 
-    /// Leaves out texts that are about no table, and not chosen as data; others that are not chosen make no tables.
+    /// Leaves out texts that are about no table, and not chosen as data; others that are not chosen
+    /// make no tables.
     fn leave_out_texts(&mut self, selection: &Selection) {
         let is_unchosen = |it: &ObjectRecord| {
             may_be_beside(&it.path) && !selection.has_rows(&it.path, it.size, it.modified_ms)
@@ -305,7 +309,8 @@ impl Listing {
     }
 }
 
-/// Whether this is the `.limnignore` or the `.limn.yaml` of a folder that counts, or a part of the log of a table in one.
+/// Whether this is the `.limnignore` or the `.limn.yaml` of a folder that counts, or a part of the
+/// log of a table in one.
 fn is_its_folder_file(selection: &Selection, path: &str) -> bool {
     (is_ignore_file(path) || is_declared_file(path) || is_of_log(path))
         && selection.has_path(&format!("{}/", parent(path)))

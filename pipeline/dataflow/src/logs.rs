@@ -1,7 +1,7 @@
 //! Logs: the tables of a listing whose logs say which files they have.
 //!
-//! A log that is as it was when the index last saw the table is not read; of another that is a checkpoint, and the commits
-//! since. A table whose log cannot be read stays as it is in the index.
+//! A log that is as it was when the index last saw the table is not read; of another that is a
+//! checkpoint, and the commits since. A table whose log cannot be read stays as it is in the index.
 
 use std::collections::BTreeSet;
 
@@ -102,7 +102,8 @@ fn is_data_of(path: &str, folder: &str) -> bool {
     below.is_some() && folders.all(|it| it.contains('='))
 }
 
-/// Whether an object is of the table of a folder, or may be: in the root other folders have tables of their own.
+/// Whether an object is of the table of a folder, or may be: in the root other folders have tables
+/// of their own.
 fn is_of(path: &str, folder: &str) -> bool {
     match folder.is_empty() {
         true => table_folder(path).is_empty(),

@@ -1,7 +1,7 @@
 //! Opening: what a process makes of a round's terms before its epochs are fed.
 //!
-//! The leader decides the terms (`crate::round`); a follower is told them (`crate::cluster`). From there on
-//! both open the same: what the catalog has of the lake, and the stages' shared parts.
+//! The leader decides the terms (`crate::round`); a follower is told them (`crate::cluster`). From
+//! there on both open the same: what the catalog has of the lake, and the stages' shared parts.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -149,8 +149,8 @@ impl Opening {
         Ok(())
     }
 
-    /// Reads what `snapshot` has of the lake and is not known, and makes what the stages share. The model of `with` is asked
-    /// by this process.
+    /// Reads what `snapshot` has of the lake and is not known, and makes what the stages share. The
+    /// model of `with` is asked by this process.
     ///
     /// # Errors
     /// The index cannot be read, or does not fit the terms.

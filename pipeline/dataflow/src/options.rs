@@ -22,8 +22,8 @@ use crate::error::PipelineError;
 use crate::known_failures::FAILED;
 use crate::scope::Scope;
 
-/// Version of the texts that are made of a table; another version describes every table anew. How files are read has
-/// one of its own, [`SUMMARY_VERSION`].
+/// Version of the texts that are made of a table; another version describes every table anew. How
+/// files are read has one of its own, [`SUMMARY_VERSION`].
 pub const DOCUMENTS_VERSION: u32 = 8;
 
 /// Where a snapshot names the settings of lakes all of whose tables were made with them.
@@ -39,8 +39,8 @@ pub const DEFAULT_VALUES: u32 = 1_000_000;
 /// Shards of a new index by default.
 pub const DEFAULT_SHARDS: u32 = 2;
 
-/// How a run is carried out. The last five fields decide what the texts are made of; the others change
-/// nothing in the index.
+/// How a run is carried out. The last five fields decide what the texts are made of; the others
+/// change nothing in the index.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
     /// Which part of the lake the run looks at.
@@ -53,8 +53,8 @@ pub struct RunOptions {
     pub embed_threads: usize,
     /// Bytes of lake data that may be in memory at once, over all readers.
     pub read_memory: u64,
-    /// Bytes of tables, from where their files are read to where their segment is written, that may be in memory at
-    /// once: with more, no file is read.
+    /// Bytes of tables, from where their files are read to where their segment is written, that may
+    /// be in memory at once: with more, no file is read.
     pub held_memory: u64,
     /// An epoch is cut after this many objects…
     pub epoch_objects: usize,
@@ -62,14 +62,15 @@ pub struct RunOptions {
     pub epoch_bytes: u64,
     /// Epochs that may be under way at once.
     pub epochs_in_flight: u64,
-    /// Vectors of epochs that are not published yet are kept in the index every so often, for the run
-    /// that goes on if this one is killed.
+    /// Vectors of epochs that are not published yet are kept in the index every so often, for the
+    /// run that goes on if this one is killed.
     pub keep_vectors_after: Duration,
     /// Which objects of the lake count; `None` goes on with what the index remembers.
     pub filters: Option<Filters>,
     /// Contexts to register in this run, beside those already registered.
     pub contexts: Contexts,
-    /// Registered contexts that this run takes away, by the name they were registered for. What is in `contexts`, too, stays.
+    /// Registered contexts that this run takes away, by the name they were registered for. What is
+    /// in `contexts`, too, stays.
     pub forget: Contexts,
     /// Whether a lake that lists nothing may empty the index.
     pub allow_empty: bool,
@@ -91,17 +92,18 @@ pub struct RunOptions {
     /// A table's rows are drawn anew when more than this share of them came or went since they were
     /// drawn last; 0 draws at every change.
     pub resample_threshold: f64,
-    /// Whose values are kept out of the index; `None` goes on with what the index remembers, at first with nobody's.
+    /// Whose values are kept out of the index; `None` goes on with what the index remembers, at
+    /// first with nobody's.
     pub redact: Option<Redact>,
     /// Rows drawn from each table.
     pub sample_rows: usize,
     /// Bytes read of one file for its profile.
     pub scan_budget: u64,
-    /// By how many values of a file, beyond those that its profile keeps whole, its table is found; `None` goes on with what
-    /// the index remembers, at first [`DEFAULT_VALUES`].
+    /// By how many values of a file, beyond those that its profile keeps whole, its table is found;
+    /// `None` goes on with what the index remembers, at first [`DEFAULT_VALUES`].
     pub values: Option<u32>,
-    /// Joins are looked for in lakes of up to so many tables with ten columns each, at about 5 KB of memory a column; 0
-    /// looks for none.
+    /// Joins are looked for in lakes of up to so many tables with ten columns each, at about 5 KB
+    /// of memory a column; 0 looks for none.
     pub join_tables: u64,
     /// Seed of the row priorities.
     pub seed: u64,
@@ -191,8 +193,8 @@ impl NarrateWith {
         })
     }
 
-    /// As [`new`](Self::new), with a model that `open` loads when something is to be narrated: a run
-    /// over an unchanged lake loads none.
+    /// As [`new`](Self::new), with a model that `open` loads when something is to be narrated: a
+    /// run over an unchanged lake loads none.
     pub fn opened_by(
         model: ModelId,
         open: impl Fn() -> BoxFuture<'static, Result<Arc<dyn LanguageModel>, ModelError>>
@@ -239,8 +241,9 @@ pub enum Words {
     Off,
 }
 
-/// What a lake's tables in an index were made with. Any difference describes them all anew. A setting that this limn does not
-/// know is an error: it may say what has to be kept out of the index.
+/// What a lake's tables in an index were made with. Any difference describes them all anew. A
+/// setting that this limn does not know is an error: it may say what has to be kept out of the
+/// index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IndexSettings {
@@ -287,7 +290,8 @@ fn is_off(redact: &Redact) -> bool {
 }
 
 impl IndexSettings {
-    /// The settings of a run over a lake whose tables in the index were made with those of `before`.
+    /// The settings of a run over a lake whose tables in the index were made with those of
+    /// `before`.
     pub fn of_run(
         options: &RunOptions,
         embedder: &dyn limn_models::Embedder,
@@ -364,8 +368,8 @@ impl IndexSettings {
             .map_err(|error| not_understood(lake_url, &error))
     }
 
-    /// Writes these settings into a snapshot's settings for one lake: as those of all its tables, or
-    /// as those that its tables are on the way to.
+    /// Writes these settings into a snapshot's settings for one lake: as those of all its tables,
+    /// or as those that its tables are on the way to.
     pub fn put_into(&self, settings: &mut serde_json::Value, lake_url: &str, all: bool) {
         if !settings.is_object() {
             *settings = serde_json::json!({});

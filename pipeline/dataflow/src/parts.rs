@@ -1,7 +1,7 @@
 //! Parts: how a group's files and contexts take part in its tables, once they have been read.
 //!
-//! What cannot be read takes part with its last good version, if the catalog has one, and is entered
-//! there so that the next run reads it again only if that may help.
+//! What cannot be read takes part with its last good version, if the catalog has one, and is
+//! entered there so that the next run reads it again only if that may help.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -35,8 +35,8 @@ enum ContextRead {
     Shared(SharedText),
 }
 
-/// What a context that was read is found by. The tables of a group share what is about several: which they are shows when
-/// the files are read.
+/// What a context that was read is found by. The tables of a group share what is about several:
+/// which they are shows when the files are read.
 fn place_of(context: &ContextSource) -> Fingerprint {
     match &context.source {
         ContextText::Shared { object, .. } => object.fingerprint(),
@@ -119,7 +119,8 @@ impl GroupRead {
         files.collect()
     }
 
-    /// The word for the format that a table's first file turned out to have, where its name says none.
+    /// The word for the format that a table's first file turned out to have, where its name says
+    /// none.
     pub fn shown_format(&self, group: &Group) -> Option<String> {
         let summaries = self.summaries(group);
         let first = summaries.iter().min_by_key(|(path, _)| *path);
@@ -251,8 +252,8 @@ fn data_files(group: &Group) -> impl Iterator<Item = &TableFile> {
     files.filter(move |file| !has_data || !file.format.is_log())
 }
 
-/// The catalog's entry of a file. One whose failure may pass is known by no version, so that the next
-/// run tries it again, and is left out if nothing is known of it.
+/// The catalog's entry of a file. One whose failure may pass is known by no version, so that the
+/// next run tries it again, and is left out if nothing is known of it.
 fn file_record(file: &TableFile, id: MemberId, part: &FilePart) -> Option<FileRecord> {
     let summary = part.summary.as_ref();
     let mut record = FileRecord {

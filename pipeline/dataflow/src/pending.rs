@@ -1,5 +1,5 @@
-//! Pending: a group whose parts are coming in. All summaries of a group are in memory until it is complete, so that files of very
-//! many columns are bounded in number.
+//! Pending: a group whose parts are coming in. All summaries of a group are in memory until it is
+//! complete, so that files of very many columns are bounded in number.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,8 @@ impl Pending {
     }
 }
 
-/// The wide files of a group that take part: in the order of their paths the first ones, whichever is read first.
+/// The wide files of a group that take part: in the order of their paths the first ones, whichever
+/// is read first.
 #[derive(Default)]
 struct WideFiles {
     columns: BTreeMap<Part, usize>,
@@ -74,7 +75,8 @@ struct WideFiles {
 }
 
 impl WideFiles {
-    /// Adds a file of so many columns. Gives the files that are left out now, and how many columns each has.
+    /// Adds a file of so many columns. Gives the files that are left out now, and how many columns
+    /// each has.
     fn add(&mut self, part: Part, columns: usize) -> Vec<(Part, usize)> {
         let mut left_out = Vec::new();
         if columns < WIDE {

@@ -1,9 +1,9 @@
 //! The plan: a listing, laid out into groups and cut into epochs.
 //!
 //! A group (a lone file, a directory of like files, a Hive-partitioned directory) is never split
-//! over two epochs, so a table is published whole. A plan says what *may* have changed; which groups
-//! did is found by the dataflow (`crate::changes`). The memory of a plan is its paths, which live as
-//! long as their epoch is under way.
+//! over two epochs, so a table is published whole. A plan says what *may* have changed; which
+//! groups did is found by the dataflow (`crate::changes`). The memory of a plan is its paths, which
+//! live as long as their epoch is under way.
 
 mod epochs;
 
@@ -43,7 +43,8 @@ pub struct GroupPlan {
     /// Other groups whose published tables this plan decides about: a family's files that were
     /// tables of their own.
     pub takes_over: Vec<GroupId>,
-    /// Names of its tables under which the index has tables of files that are still there, and are called otherwise now.
+    /// Names of its tables under which the index has tables of files that are still there, and are
+    /// called otherwise now.
     pub names_of_others: Vec<String>,
     /// Its files that planning has read.
     pub probed: Vec<u32>,
@@ -83,8 +84,8 @@ pub struct EpochPlan {
     pub lake: Vec<MemberUpdate>,
     /// Updates of the `published` collection.
     pub published: Vec<MemberUpdate>,
-    /// What the one has more than the other, of groups that differ: what publishing the epoch adds to the
-    /// `published` collection.
+    /// What the one has more than the other, of groups that differ: what publishing the epoch adds
+    /// to the `published` collection.
     pub differences: Vec<MemberUpdate>,
     /// Published groups that the run leaves alone and whose tables other settings made: they are
     /// restated from their rows.
@@ -100,7 +101,8 @@ impl EpochPlan {
     }
 }
 
-/// What stands for the row of a table that is gone, if contexts are to be taken from it: no group of a lake.
+/// What stands for the row of a table that is gone, if contexts are to be taken from it: no group
+/// of a lake.
 pub fn forgetful_group(gone: &TableRecord) -> GroupId {
     let name = ["context of what is gone", &gone.lake, &gone.name].join("\0");
     xxhash_rust::xxh3::xxh3_128(name.as_bytes())
@@ -125,7 +127,8 @@ pub struct Plan {
     pub ignored: Ignored,
     /// Published groups that are restated, because this run's settings cannot reach their files.
     pub restated: Vec<GroupId>,
-    /// Tables that are one by their log now, and how many the index has had of the files in their folders.
+    /// Tables that are one by their log now, and how many the index has had of the files in their
+    /// folders.
     pub joined: Vec<(String, usize)>,
 }
 
@@ -144,8 +147,9 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// A planner for the lake at `url`. `settings` takes part in every member, what it withholds of values in what files
-    /// are compared by; `is_uniform` says whether all published tables were made with them.
+    /// A planner for the lake at `url`. `settings` takes part in every member, what it withholds of
+    /// values in what files are compared by; `is_uniform` says whether all published tables were
+    /// made with them.
     pub fn new(
         url: &str,
         reader: Arc<Reader>,
@@ -229,7 +233,8 @@ impl Planner {
         plan
     }
 
-    /// Cuts the groups that differ into epochs, but for those that have to do with what could not be listed.
+    /// Cuts the groups that differ into epochs, but for those that have to do with what could not
+    /// be listed.
     fn cut(&self, part: &Part, groups: Vec<Group>, unlisted: &[String], plan: &mut Plan) {
         let mut held = HeldBack::of(&self.published, unlisted);
         let taken_over: Vec<Vec<GroupId>> = groups.iter().map(|it| self.taken_over(it)).collect();
@@ -336,8 +341,9 @@ impl Planner {
         (group, found)
     }
 
-    /// The names of a group's tables that tables of other groups have in the index. Such a group that is gone is told of in
-    /// the same epoch: that a table is gone, and what is found now under its name, belong together.
+    /// The names of a group's tables that tables of other groups have in the index. Such a group
+    /// that is gone is told of in the same epoch: that a table is gone, and what is found now under
+    /// its name, belong together.
     fn names_of_others(
         &self,
         group: &Group,
@@ -364,7 +370,8 @@ impl Planner {
         names_of_others
     }
 
-    /// The tables that have become one by their log: with how many of those that are gone lay in their folders.
+    /// The tables that have become one by their log: with how many of those that are gone lay in
+    /// their folders.
     fn joined(&self, groups: &[Group], gone: &HashSet<GroupId>) -> Vec<(String, usize)> {
         let is_new = |it: &&Group| {
             it.kind == GroupKind::Logged && self.published.tables(it.key.0).is_empty()
@@ -425,9 +432,10 @@ impl Planner {
 
     /// A family as its tables, as far as this is certain.
     ///
-    /// It looks at what the catalog knows, and reads a few files where that does not tell. While it does not know all files it
-    /// leaves the family together, unless its probes decide: the dataflow arranges it by the same rules when it has seen
-    /// every file. So this can change how much one change costs, never what tables there are.
+    /// It looks at what the catalog knows, and reads a few files where that does not tell. While it
+    /// does not know all files it leaves the family together, unless its probes decide: the
+    /// dataflow arranges it by the same rules when it has seen every file. So this can change how
+    /// much one change costs, never what tables there are.
     async fn split(&self, group: Group) -> (Vec<Group>, Vec<String>) {
         if group.kind != GroupKind::Family {
             return (vec![group], Vec::new());
@@ -486,8 +494,9 @@ impl Planner {
         (groups, orphans)
     }
 
-    /// Of texts about several tables that the index has in another version: whether they say the same of the group's table as
-    /// they did. One that changed is read here, once for all tables, so that only those are described again whose part changed.
+    /// Of texts about several tables that the index has in another version: whether they say the
+    /// same of the group's table as they did. One that changed is read here, once for all tables,
+    /// so that only those are described again whose part changed.
     async fn know_shared(&self, group: &mut Group) {
         let current = members(group, self.settings);
         let current = current.into_iter().skip(group.files.len());

@@ -182,12 +182,13 @@ impl Committer {
             .map_or(0, |snapshot| snapshot.number)
     }
 
-    /// Publishes one epoch, if it changed anything, after those for which this was called before: two may
-    /// be complete at once, and tasks begin in any order. After one that failed nothing is published: it may
-    /// have deleted blocks whose successors are not there.
+    /// Publishes one epoch, if it changed anything, after those for which this was called before:
+    /// two may be complete at once, and tasks begin in any order. After one that failed nothing is
+    /// published: it may have deleted blocks whose successors are not there.
     ///
     /// # Errors
-    /// Another writer has written the same tables, or the store refused; the index is then as it was.
+    /// Another writer has written the same tables, or the store refused; the index is then as it
+    /// was.
     pub fn commit(
         self: Arc<Self>,
         results: Vec<ShardResult>,
@@ -313,9 +314,10 @@ impl Committer {
         Ok(())
     }
 
-    /// When the epochs of the lake are all published, the snapshot says with which settings its tables
-    /// were made, with which filters they were listed, and what is remembered to have `failed`. An index of an empty lake gets its first snapshot here, and one whose joins
-    /// were not looked for until now gets these.
+    /// When the epochs of the lake are all published, the snapshot says with which settings its
+    /// tables were made, with which filters they were listed, and what is remembered to have
+    /// `failed`. An index of an empty lake gets its first snapshot here, and one whose joins were
+    /// not looked for until now gets these.
     ///
     /// # Errors
     /// As [`Committer::commit`].
@@ -362,8 +364,9 @@ impl Committer {
         }
     }
 
-    /// While tables of other settings remain, the snapshot names this run's only as those to come: a
-    /// run that dies between two epochs leaves a mixture that the next one must not take for uniform.
+    /// While tables of other settings remain, the snapshot names this run's only as those to come:
+    /// a run that dies between two epochs leaves a mixture that the next one must not take for
+    /// uniform.
     fn next_snapshot(&self, state: &CommitState) -> Snapshot {
         let mut next = state.snapshot.as_ref().map_or_else(
             || {

@@ -1,9 +1,9 @@
 //! What is published: the newest snapshot's catalog, as the dataflow needs it.
 //!
 //! Per group it gives the members that the tables were made from (the `published` side of
-//! [`crate::changes`]), the summaries of files that need no second read, and where the tables' blocks
-//! are, so that the next snapshot can delete them. A session keeps it, and reads what is new before each
-//! listing.
+//! [`crate::changes`]), the summaries of files that need no second read, and where the tables'
+//! blocks are, so that the next snapshot can delete them. A session keeps it, and reads what is new
+//! before each listing.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -43,7 +43,8 @@ struct State {
     /// The snapshot, if the index has one.
     snapshot: Option<Snapshot>,
     held: HeldRows<WriterRow>,
-    /// The rows of tables that there are and of files that are passed over, in the order of their names.
+    /// The rows of tables that there are and of files that are passed over, in the order of their
+    /// names.
     groups: HashMap<GroupId, Vec<Arc<TableRecord>>>,
     /// The same by the hash of their name.
     by_name: HashMap<u128, Arc<TableRecord>>,
@@ -134,8 +135,8 @@ impl Published {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Goes on to `snapshot`, the newest, of whose catalog it reads what it does not know of the lake at
-    /// `lake_url`. `narrates` says whether there is a language model now.
+    /// Goes on to `snapshot`, the newest, of whose catalog it reads what it does not know of the
+    /// lake at `lake_url`. `narrates` says whether there is a language model now.
     ///
     /// # Errors
     /// The index is unreadable, or was made with another embedder or number of shards. Nothing is
@@ -216,7 +217,8 @@ impl Published {
         places
     }
 
-    /// The table of a folder that has a log, as the index has it; none where files are to be read anew.
+    /// The table of a folder that has a log, as the index has it; none where files are to be read
+    /// anew.
     pub fn logged(&self, folder: &str) -> Option<LogTable> {
         self.state().reuse?;
         let tables = self.tables(GroupKey::of_log(folder).0);
@@ -348,8 +350,8 @@ impl Published {
         is_current.then(|| known.text.clone())
     }
 
-    /// The members of containers that the index has, by container, in the versions that it has; none where files are to be
-    /// read anew: another budget, or another limn, may find others.
+    /// The members of containers that the index has, by container, in the versions that it has;
+    /// none where files are to be read anew: another budget, or another limn, may find others.
     pub fn members_of_containers(&self) -> HashMap<String, Vec<ObjectRecord>> {
         let state = self.state();
         let mut members: HashMap<String, Vec<ObjectRecord>> = HashMap::new();
@@ -384,8 +386,8 @@ impl Published {
         known.error.is_none().then(|| part_of(known))
     }
 
-    /// The version of a text about several tables that a published table has its part of, and the part, if that is another
-    /// version than this one.
+    /// The version of a text about several tables that a published table has its part of, and the
+    /// part, if that is another version than this one.
     pub fn told_by_another(
         &self,
         table: &str,
@@ -406,7 +408,8 @@ impl Published {
         contexts.find(|it| it.source == path).map(part_of)
     }
 
-    /// The last text that a context beside the data had when it could be read, whatever table it was of.
+    /// The last text that a context beside the data had when it could be read, whatever table it
+    /// was of.
     pub fn last_text(&self, path: &str) -> Option<String> {
         let state = self.state();
         let known = context_at(state.texts.get(&hash_of(path))?)?;
@@ -420,8 +423,8 @@ impl Published {
         kept(known).ok()?.map(FileSummary::with_published_hashes)
     }
 
-    /// The table that has the hashes of a file's values: of this version of it, or of the last one that could be read. None
-    /// where files are to be read anew.
+    /// The table that has the hashes of a file's values: of this version of it, or of the last one
+    /// that could be read. None where files are to be read anew.
     pub fn holder(&self, content: Option<Fingerprint>, path: &str) -> Option<Position> {
         let state = self.state();
         state.reuse?;
@@ -508,7 +511,8 @@ impl State {
                 }
             }
         }
-        // The other row of a file has to be found when the one that was found is gone. This is rare.
+        // The other row of a file has to be found when the one that was found is gone. This is
+        // rare.
         if self.is_doubled {
             self.by_content.clear();
             self.by_path.clear();
@@ -559,7 +563,8 @@ impl State {
         }
     }
 
-    /// A context may be in the rows of several tables, those that its name meant one after the other.
+    /// A context may be in the rows of several tables, those that its name meant one after the
+    /// other.
     fn take_in_registered(&mut self) {
         self.registered.clear();
         for WriterRow(record, _) in self.held.iter().map(AsRef::as_ref) {
@@ -600,8 +605,8 @@ pub fn failures_of(row: &TableRecord) -> Vec<Failure> {
     failures.collect()
 }
 
-/// The files of a row that hold no table: they count among the objects that are no data, but for those that are about a table
-/// beside them.
+/// The files of a row that hold no table: they count among the objects that are no data, but for
+/// those that are about a table beside them.
 pub fn passed_over(row: &TableRecord) -> Ignored {
     let mut found = Ignored::default();
     let is_context = |path: &str, beside| beside && split(path).is_none();
@@ -624,7 +629,8 @@ fn parts_of(file: &FileRecord) -> Vec<ObjectRecord> {
     declared.map_or_else(Vec::new, |it| it.parts.clone())
 }
 
-/// The content fingerprint of a file in the catalog. What an older limn understood of it otherwise is read again.
+/// The content fingerprint of a file in the catalog. What an older limn understood of it otherwise
+/// is read again.
 fn content_of(file: &FileRecord) -> Fingerprint {
     let declared = file.declared.as_deref();
     let declared = declared.and_then(|it| Declaration::from_json(it).ok());

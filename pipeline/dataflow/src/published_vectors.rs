@@ -1,7 +1,7 @@
 //! The vectors that are published, by text hash: no text that has one is embedded again.
 //!
-//! Segments are opened when the first vector is looked for, so an unchanged lake reads none. A session
-//! keeps them, and opens what is new.
+//! Segments are opened when the first vector is looked for, so an unchanged lake reads none. A
+//! session keeps them, and opens what is new.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};

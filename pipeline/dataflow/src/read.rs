@@ -2,9 +2,9 @@
 //!
 //! Files are spread over workers by path. A file that the catalog knows in this very version is
 //! summarised from there. A read takes permits for the bytes it will hold before it starts, so the
-//! lake data in memory is bounded whatever the lake's size, and only so many reads go on at once: each
-//! has a thread and a socket or an open file. An unreadable file is a value here, not an error: it
-//! costs only itself.
+//! lake data in memory is bounded whatever the lake's size, and only so many reads go on at once:
+//! each has a thread and a socket or an open file. An unreadable file is a value here, not an
+//! error: it costs only itself.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,8 +43,9 @@ const READS_AT_ONCE: usize = 64;
 /// Files read ahead of the dataflow whose results are kept for it.
 const PROBES_KEPT: usize = 4096;
 
-/// Bytes of texts about several tables that are held, about, and how many texts and errors, until others are asked for. Two of
-/// the largest that are read (a manifest and a catalog of dbt) have room: each table needs a part of both.
+/// Bytes of texts about several tables that are held, about, and how many texts and errors, until
+/// others are asked for. Two of the largest that are read (a manifest and a catalog of dbt) have
+/// room: each table needs a part of both.
 const SHARED_BYTES: usize = 192 << 20;
 const SHARED_KEPT: usize = 4096;
 
@@ -88,7 +89,8 @@ pub enum ReadSource {
     },
 }
 
-/// Which parts of a text about several tables are wanted. Other processes are sent no more: a text may be large, and groups many.
+/// Which parts of a text about several tables are wanted. Other processes are sent no more: a text
+/// may be large, and groups many.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum WantedParts {
     /// That of a table, where no other table can come of the group.
@@ -100,12 +102,14 @@ pub enum WantedParts {
         /// By what the text may speak of it.
         about: About,
     },
-    /// Those about tables at these paths, if the text names tables as databases do; all of any other.
+    /// Those about tables at these paths, if the text names tables as databases do; all of any
+    /// other.
     Of(Vec<String>),
 }
 
 impl ReadTask {
-    /// The exchange key: reads are spread by path. What the leader has read already goes to its first worker.
+    /// The exchange key: reads are spread by path. What the leader has read already goes to its
+    /// first worker.
     pub fn route(&self) -> u64 {
         if self.is_probed {
             return 0;
@@ -223,7 +227,8 @@ impl Reader {
         &self.options
     }
 
-    /// Data files read from the lake so far; of a spreadsheet or a database one, whatever was read of it.
+    /// Data files read from the lake so far; of a spreadsheet or a database one, whatever was read
+    /// of it.
     pub fn files_read(&self) -> u64 {
         self.files_read.load(Ordering::Relaxed)
     }
@@ -413,7 +418,8 @@ impl Reader {
         // No file has more values than it has room for.
         let values = u64::from(self.options.values.most).min(held / VALUE_BYTES);
         let _permits = self.reserve(held + HASH_BYTES * values).await?;
-        // After the wait for a permit: all files of an epoch ask for one at once, while nothing is held yet.
+        // After the wait for a permit: all files of an epoch ask for one at once, while nothing is
+        // held yet.
         self.options.room.free().await;
         let start = Instant::now();
         let summary = summarise_file(&self.store, &data, &self.options).await;
@@ -443,7 +449,8 @@ impl Reader {
         }
     }
 
-    /// Waits until a text may be read, of which at most so many bytes are. PDFs, of which one is read at a time, keep nothing else from its turn meanwhile.
+    /// Waits until a text may be read, of which at most so many bytes are. PDFs, of which one is
+    /// read at a time, keep nothing else from its turn meanwhile.
     async fn reserve_text(
         &self,
         object: &ObjectRecord,

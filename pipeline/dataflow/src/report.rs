@@ -20,8 +20,8 @@ pub struct Report {
     pub model: ModelTotals,
     /// Where the time went. `total` is wall time; the others are summed over concurrent tasks.
     pub seconds: Seconds,
-    /// Tables and objects that could not be indexed: first those that are new, then those that an earlier
-    /// run has reported in the same words.
+    /// Tables and objects that could not be indexed: first those that are new, then those that an
+    /// earlier run has reported in the same words.
     pub failures: Vec<Failure>,
     /// How many of them, the last ones, an earlier run has reported.
     #[serde(default)]

@@ -107,8 +107,8 @@ fn totals(compacted: &Compacted) -> CompactedTotals {
 }
 
 impl Round {
-    /// Decides the round's terms, agrees on them with the other processes, and reads what the index has
-    /// of this lake.
+    /// Decides the round's terms, agrees on them with the other processes, and reads what the index
+    /// has of this lake.
     ///
     /// # Errors
     /// Those of [`index_lake`](crate::index_lake).
@@ -198,8 +198,8 @@ impl Round {
         })
     }
 
-    /// Lists the lake and indexes what changed. The dataflow is `kept` for the next round; that of an
-    /// earlier one is used again.
+    /// Lists the lake and indexes what changed. The dataflow is `kept` for the next round; that of
+    /// an earlier one is used again.
     ///
     /// # Errors
     /// Those of [`index_lake`](crate::index_lake).
@@ -386,7 +386,8 @@ impl Round {
         }
     }
 
-    /// A part of a lake can only be kept up to date with the filters that the whole was listed with.
+    /// A part of a lake can only be kept up to date with the filters that the whole was listed
+    /// with.
     fn check_filters(&self) -> Result<(), PipelineError> {
         let snapshot = self.opening.known.published.snapshot();
         let lake = self.opening.lake.url();
@@ -433,8 +434,9 @@ impl Round {
         self.opened.stages.committer.snapshot_number().await > before
     }
 
-    /// Merges what has become small or is no longer live, so that nightly runs need nothing else. Other
-    /// writers, the store or damage may hinder it: what the run was for is published all the same.
+    /// Merges what has become small or is no longer live, so that nightly runs need nothing else.
+    /// Other writers, the store or damage may hinder it: what the run was for is published all the
+    /// same.
     async fn compact(&self, notes: &mut Vec<String>) -> Result<Option<Compacted>, PipelineError> {
         let index = &self.opening.index;
         let error = match index.compact(&Policy::default(), &|_| ()).await {

@@ -88,8 +88,8 @@ impl Part {
             .is_none_or(|tables| tables.contains(name))
     }
 
-    /// Whether a table that may be changed may lie at a path, or below it. `root` is what a table of the lake's root is
-    /// called ([`root_name`]).
+    /// Whether a table that may be changed may lie at a path, or below it. `root` is what a table
+    /// of the lake's root is called ([`root_name`]).
     pub fn concerns(&self, path: &str, root: &str) -> bool {
         let is_of = |table: &String| {
             let rest = path.strip_prefix(table.as_str());

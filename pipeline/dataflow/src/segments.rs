@@ -1,8 +1,8 @@
-//! Segments: when an epoch is complete, each shard's tables become one bundle and one catalog file; of an epoch of more tables than
-//! memory should hold, several.
+//! Segments: when an epoch is complete, each shard's tables become one bundle and one catalog file;
+//! of an epoch of more tables than memory should hold, several.
 //!
-//! Both are uploaded under the hash of their content before the snapshot names them; a run that dies
-//! here leaves only objects that nobody names.
+//! Both are uploaded under the hash of their content before the snapshot names them; a run that
+//! dies here leaves only objects that nobody names.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -101,7 +101,8 @@ struct Waiting {
 impl Stash {
     fn add(&mut self, shard: u32, mut table: EmbeddedTable, room: &Room) {
         let row = table.row.as_ref();
-        // A row that says that there is no table stays until the end of the epoch: what it held would be held for good.
+        // A row that says that there is no table stays until the end of the epoch: what it held
+        // would be held for good.
         table.held = match row.is_some_and(|row| row.0.removed) {
             true => Held::default(),
             false => {
@@ -117,8 +118,8 @@ impl Stash {
         waiting.tables.push(table);
     }
 
-    /// Where more than `most` bytes wait, the tables of the shard that has most. Rows that say that there is no
-    /// table wait for the end of the epoch: among rows of one name their order counts.
+    /// Where more than `most` bytes wait, the tables of the shard that has most. Rows that say that
+    /// there is no table wait for the end of the epoch: among rows of one name their order counts.
     fn overflow(&mut self, most: u64) -> Option<ShardBatch> {
         if self.held <= most {
             return None;
@@ -145,8 +146,8 @@ impl Stash {
     }
 }
 
-/// Collects an epoch's tables by shard and lets go of them when the epoch is complete; of so many that they take too much
-/// memory until then, in parts.
+/// Collects an epoch's tables by shard and lets go of them when the epoch is complete; of so many
+/// that they take too much memory until then, in parts.
 pub fn batch_by_shard<'scope>(
     tables: Stream<'scope, Epoch, Vec<EmbeddedTable>>,
     job: Arc<Job>,
@@ -336,7 +337,8 @@ impl SegmentWriter {
             table.segment = row.and_then(|_| result.segment.clone());
         }
         if !rows.is_empty() {
-            // Rows of one name: that a table is gone comes first, so that what is remembered of its files holds.
+            // Rows of one name: that a table is gone comes first, so that what is remembered of its
+            // files holds.
             rows.sort_by(|a, b| {
                 let a = (&a.name, a.is_passed_over(), &a.group);
                 a.cmp(&(&b.name, b.is_passed_over(), &b.group))

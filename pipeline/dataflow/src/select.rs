@@ -78,7 +78,8 @@ pub fn select_work<'scope>(
                 let port = output.output_index();
                 changes.for_each_stamp(|capability, containers| {
                     if let Some(capability) = capability.retain_least(port) {
-                        // Updates of several epochs may travel together: each one's own time counts.
+                        // Updates of several epochs may travel together: each one's own time
+                        // counts.
                         for ((group, change), epoch, diff) in containers.flat_map(|c| c.drain(..)) {
                             let entry = stash.entry(epoch).or_insert_with(|| {
                                 (capability.delayed(&epoch), EpochStash::default())
@@ -124,7 +125,8 @@ pub fn select_work<'scope>(
                                 session.give(Work::Narrate { group, published });
                             }
                             (_, Some(plan)) => session.give(Work::Describe(plan)),
-                            // A change without a plan is the published side moving; the plan is under way.
+                            // A change without a plan is the published side moving; the plan is
+                            // under way.
                             (_, None) => {}
                         }
                     }

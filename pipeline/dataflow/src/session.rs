@@ -1,8 +1,8 @@
 //! A session: rounds over one lake, each over a listing of it or of a part, through one dataflow.
 //!
-//! What is known of the index is kept from round to round, and before each only what is new of it is
-//! read. So a round costs what it looks at and what has changed there, whatever the size of the lake.
-//! A round that fails ends the dataflow; the next one makes another, from the last snapshot.
+//! What is known of the index is kept from round to round, and before each only what is new of it
+//! is read. So a round costs what it looks at and what has changed there, whatever the size of the
+//! lake. A round that fails ends the dataflow; the next one makes another, from the last snapshot.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ use crate::report::Report;
 use crate::round::Round;
 use crate::scope::Scope;
 
-/// Indexes one lake once: lists it, describes what changed, publishes, and reports. In a cluster this is
-/// the leader's part.
+/// Indexes one lake once: lists it, describes what changed, publishes, and reports. In a cluster
+/// this is the leader's part.
 ///
 /// # Errors
 /// The lake cannot be listed, the index cannot be read or written, the embedder fails, or another
-/// writer published first; a process of the cluster is lost. Tables that cannot be read are no errors but
-/// [`Report::failures`].
+/// writer published first; a process of the cluster is lost. Tables that cannot be read are no
+/// errors but [`Report::failures`].
 pub async fn index_lake(
     lake: Store,
     index: IndexStore,

@@ -1,7 +1,8 @@
 //! Summaries and sketches as the catalog has them.
 //!
-//! A file's summary is kept with the sketches of its columns, a table's row with those of all its files together. Join
-//! discovery reads the latter: [`column_sketches`], of rows of which [`SketchedColumns`] reads no more than it takes.
+//! A file's summary is kept with the sketches of its columns, a table's row with those of all its
+//! files together. Join discovery reads the latter: [`column_sketches`], of rows of which
+//! [`SketchedColumns`] reads no more than it takes.
 
 use limn_joins::{
     Column, ColumnFacts, Kind, Place, Reference, Table, TableId, name_hash, value_counts,
@@ -73,8 +74,9 @@ pub struct ColumnSketch {
     pub values: ValueSet,
 }
 
-/// The columns of a table that have sketches: no others can be compared. Columns without values and such that are withheld have none,
-/// nor has any in a row that limn wrote before catalogs had format 2.
+/// The columns of a table that have sketches: no others can be compared. Columns without values and
+/// such that are withheld have none, nor has any in a row that limn wrote before catalogs had
+/// format 2.
 ///
 /// # Errors
 /// [`SketchError`].

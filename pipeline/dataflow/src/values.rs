@@ -1,7 +1,8 @@
 //! Hashes of a table's values, from its files' summaries to its segment.
 //!
-//! A file that is read brings its own. Of the others the catalog has the summaries, and the segment that holds their table
-//! has the lists: they are taken from there once the table is described, so that what is held of a lake is what is under way.
+//! A file that is read brings its own. Of the others the catalog has the summaries, and the segment
+//! that holds their table has the lists: they are taken from there once the table is described, so
+//! that what is held of a lake is what is under way.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,8 @@ use crate::assemble::Position;
 pub struct DraftValues {
     /// `None` where all are as they are published.
     pub table: Option<TableValues>,
-    /// Where the lists of files are that are missing; of a table that is as it was published, where it is.
+    /// Where the lists of files are that are missing; of a table that is as it was published, where
+    /// it is.
     pub from: Vec<(Position, Vec<u64>)>,
 }
 
@@ -40,7 +42,8 @@ impl DraftValues {
         }
     }
 
-    /// Those of a merged summary, which it has no more then. `holder` says where a file's lists are published.
+    /// Those of a merged summary, which it has no more then. `holder` says where a file's lists are
+    /// published.
     pub fn taken(summary: &mut TableSummary, holder: impl Fn(u64) -> Option<Position>) -> Self {
         let columns = summary.columns.iter_mut();
         let columns = columns.filter(|column| !column.hashes.is_empty());

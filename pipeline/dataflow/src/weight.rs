@@ -1,9 +1,10 @@
 //! Weight: about how many bytes of memory a table takes on its way from its files to its segment.
 //!
-//! An epoch may be of any number of tables; what is in memory of it is bounded all the same. What comes of a read is counted in the
-//! reader's [`Room`](limn_formats::Room), and no file is read while too much is counted. Files that wait for others of their
-//! group are not: the group would wait for itself. What waits for the end of its epoch leaves in parts, as a segment
-//! each (`crate::segments`).
+//! An epoch may be of any number of tables; what is in memory of it is bounded all the same. What
+//! comes of a read is counted in the reader's [`Room`](limn_formats::Room), and no file is read
+//! while too much is counted. Files that wait for others of their group are not: the group would
+//! wait for itself. What waits for the end of its epoch leaves in parts, as a segment each
+//! (`crate::segments`).
 
 use limn_profile::FileSummary;
 use limn_segment::{Block, ColumnRecord, TableRecord, TableValues};
@@ -17,12 +18,14 @@ const UNPACKED: u64 = 6;
 /// What an allocation takes besides what is in it, about.
 const WORD: usize = 16;
 
-/// What a file's summary will take as a table: a worker makes tables of all that has been read before anything else goes on.
+/// What a file's summary will take as a table: a worker makes tables of all that has been read
+/// before anything else goes on.
 pub fn of_table_to_be(summary: &FileSummary) -> u64 {
     FIXED as u64 + 4 * summary.held() + 2 * summary.held_hashes()
 }
 
-/// A table before it is put into words: its summary, the row that says the same, and the texts to come.
+/// A table before it is put into words: its summary, the row that says the same, and the texts to
+/// come.
 pub fn of_draft(draft: &TableDraft) -> u64 {
     let summary = draft.summary.as_ref().map_or(0, |summary| summary.held());
     let row = draft.row.as_ref().map_or(0, |row| of_row(&row.0));

@@ -240,8 +240,8 @@ async fn a_thousand_small_parquet_files_are_read() {
     assert_eq!((report.objects.read, report.tables.added), (1500, 1));
 }
 
-/// A context that was registered for a file is still that file's when the file becomes part of a table
-/// of another name: it is not registered for that table as well.
+/// A context that was registered for a file is still that file's when the file becomes part of a
+/// table of another name: it is not registered for that table as well.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_context_stays_registered_for_the_name_it_was_given_for() {
     let mut lab = Lab::new();
@@ -266,7 +266,8 @@ async fn a_context_stays_registered_for_the_name_it_was_given_for() {
     }
 }
 
-/// Only what is read counts for the bytes of an epoch: a lake of large files that stay is one epoch.
+/// Only what is read counts for the bytes of an epoch: a lake of large files that stay is one
+/// epoch.
 #[tokio::test(flavor = "multi_thread")]
 async fn unchanged_tables_cut_no_epochs_by_their_bytes() {
     let mut lab = Lab::new();

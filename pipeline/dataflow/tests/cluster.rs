@@ -1,5 +1,5 @@
-//! Processes that meet among strangers, and narrations of a run that several share: asked by the leader,
-//! kept by whoever has them.
+//! Processes that meet among strangers, and narrations of a run that several share: asked by the
+//! leader, kept by whoever has them.
 //!
 //! The other tests of this folder run with several processes too, with `LIMN_LAB_PROCESSES=2`.
 
@@ -118,8 +118,8 @@ async fn two_processes_of_one_number_are_refused() {
         tokio::spawn(async move { Cluster::join(&place, &stop).await })
     };
     let first = join(&places[0]);
-    // Both call process 0 and then listen at one address; process 2, which would end their waiting, is
-    // not there.
+    // Both call process 0 and then listen at one address; process 2, which would end their waiting,
+    // is not there.
     let twins = [join(&places[1]), join(&places[1])];
     let error = first.await.unwrap().unwrap_err().to_string();
     assert!(error.contains("two processes have the number 1"), "{error}");

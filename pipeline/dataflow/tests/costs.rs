@@ -1,8 +1,9 @@
-//! Cost follows change (design, invariant 5), counted in requests, bytes and tokens, never in seconds.
+//! Cost follows change (design, invariant 5), counted in requests, bytes and tokens, never in
+//! seconds.
 //!
-//! The lake's and the index's requests are counted apart: what a change costs on the lake follows the
-//! change alone, while a run over any change reads the index's catalog and the text hashes of its
-//! segments, whatever the change.
+//! The lake's and the index's requests are counted apart: what a change costs on the lake follows
+//! the change alone, while a run over any change reads the index's catalog and the text hashes of
+//! its segments, whatever the change.
 //!
 //! The lakes have 10,000 objects. `LIMN_COST_OBJECTS=100000 cargo test --release -p limn-pipeline
 //! --test job costs` counts with more.
@@ -176,8 +177,8 @@ async fn a_renamed_column_is_narrated_alone() {
     assert_eq!(second.model.embedded_blocks, 4, "{second:?}");
 }
 
-/// Counted on the lake: objects read, requests for them, bytes. Of the models: tokens embedded, tokens of
-/// prompts. 1 % of the tables get other rows and one column another name.
+/// Counted on the lake: objects read, requests for them, bytes. Of the models: tokens embedded,
+/// tokens of prompts. 1 % of the tables get other rows and one column another name.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_percent_changed_costs_one_percent() {
     const TABLES: usize = 2000;

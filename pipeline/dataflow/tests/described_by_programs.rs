@@ -1,4 +1,5 @@
-//! What programs write about tables (dbt, OpenLineage, Spark) is no table, and what it says goes to the tables that it is about.
+//! What programs write about tables (dbt, OpenLineage, Spark) is no table, and what it says goes to
+//! the tables that it is about.
 
 use crate::common;
 

@@ -1,4 +1,5 @@
-//! Epochs are cut by what differs, and an epoch of much is written in parts: it is published once all the same.
+//! Epochs are cut by what differs, and an epoch of much is written in parts: it is published once
+//! all the same.
 
 use crate::common;
 

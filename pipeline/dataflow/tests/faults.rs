@@ -1,5 +1,5 @@
-//! A stage that fails or panics ends the run with an error, on any number of workers, and leaves the
-//! index as it was; what comes after all is published costs itself only.
+//! A stage that fails or panics ends the run with an error, on any number of workers, and leaves
+//! the index as it was; what comes after all is published costs itself only.
 
 use crate::common;
 

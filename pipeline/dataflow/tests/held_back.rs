@@ -1,4 +1,5 @@
-//! Settings that do not reach what a run holds back: what they withhold leaves the index all the same.
+//! Settings that do not reach what a run holds back: what they withhold leaves the index all the
+//! same.
 
 use crate::common;
 

@@ -298,7 +298,8 @@ async fn writers_that_overtake_each_other_keep_all_joins() {
     assert_eq!(short(&joins_in(&lab, &overtaken).await), expected);
 }
 
-/// What is known of the catalog serves: of a change the joins read what it has written, and no more.
+/// What is known of the catalog serves: of a change the joins read what it has written, and no
+/// more.
 #[tokio::test(flavor = "multi_thread")]
 async fn joins_of_a_change_read_no_catalog_again_and_of_none_nothing() {
     let mut costs = Vec::new();

@@ -274,7 +274,8 @@ async fn a_stopped_run_keeps_what_was_said_and_is_gone_on_with() {
         let mut lab = Lab::new();
         dozen(&lab).await;
         let mut fake = FakeNarrator::new();
-        // Longer than a stopped run waits for answers, so those of that time are not asked for in vain.
+        // Longer than a stopped run waits for answers, so those of that time are not asked for in
+        // vain.
         fake.takes = Duration::from_millis(200);
         fake.event = Some(Box::new({
             let stop = lab.options.stop.clone();
@@ -318,7 +319,8 @@ async fn a_run_stopped_while_it_reads_publishes_what_is_under_way() {
     assert!(matches!(error, PipelineError::Stopped), "{error}");
     assert!(lab.index.newest().await.unwrap().is_none());
 
-    // Stopped when the first texts are embedded: of twelve epochs at most those under way are published.
+    // Stopped when the first texts are embedded: of twelve epochs at most those under way are
+    // published.
     lab.options.stop = CancellationToken::new();
     (lab.options.epoch_objects, lab.options.epochs_in_flight) = (1, 2);
     narrated_by(&mut lab, &FakeNarrator::new().shared());

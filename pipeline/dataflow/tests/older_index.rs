@@ -1,4 +1,5 @@
-//! An index whose catalog has format 1, in which files' summaries have their sketches in JSON: a run goes on from it.
+//! An index whose catalog has format 1, in which files' summaries have their sketches in JSON: a
+//! run goes on from it.
 
 use crate::common;
 

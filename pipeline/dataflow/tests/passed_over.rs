@@ -1,4 +1,5 @@
-//! Files whose names promise no table: one that is none is passed over, remembered, and looked at again when it changes.
+//! Files whose names promise no table: one that is none is passed over, remembered, and looked at
+//! again when it changes.
 
 use crate::common;
 

@@ -116,7 +116,8 @@ async fn a_lake_that_is_not_there_any_more_loses_no_table_to_a_trigger() {
     assert_eq!(report.await.unwrap().tables.removed, 2);
 }
 
-/// Objects that come and go: files alone, alike, partitioned, named like folders, and texts beside them.
+/// Objects that come and go: files alone, alike, partitioned, named like folders, and texts beside
+/// them.
 fn path() -> impl Strategy<Value = String> {
     let folder = prop::sample::select(vec!["", "a/", "a/b/", "a/b/k=1/", "a/b/c/", "a/k=2/", "d/"]);
     let name = prop::sample::select(vec![

@@ -212,8 +212,8 @@ async fn a_text_keeps_its_vector_as_long_as_a_segment_has_it() {
     let mut lab = Lab::new();
     (lab.options.compact, lab.options.shards) = (false, Some(1));
     let mut session = session(&lab, Arc::new(HashedWords));
-    // One segment has both tables, with the words of the first one's columns; another one, its new rows
-    // with the same words of its columns.
+    // One segment has both tables, with the words of the first one's columns; another one, its new
+    // rows with the same words of its columns.
     lab.put("a/lakes.csv", &table(1)).await;
     lab.put("b/rivers.csv", "river\nRhine\n").await;
     look(&mut session, &[]).await.unwrap();

@@ -1,4 +1,5 @@
-//! The catalog's sketches: of each column over all files of its table, whatever the way they came there.
+//! The catalog's sketches: of each column over all files of its table, whatever the way they came
+//! there.
 
 use crate::common;
 

@@ -1,7 +1,8 @@
 //! Reads files as the job does and prints how long it took: `tests/bench/read_speed.py` runs it.
 //!
-//! `profile [--budget BYTES] FILE…`: schema, row sample and column profiles of each file. The default budget takes any
-//! file whole. One line of JSON a file; with `--summary` the summary itself follows on a line of its own.
+//! `profile [--budget BYTES] FILE…`: schema, row sample and column profiles of each file. The
+//! default budget takes any file whole. One line of JSON a file; with `--summary` the summary
+//! itself follows on a line of its own.
 
 use std::path::Path;
 use std::time::Instant;

@@ -1,10 +1,11 @@
-//! Arrow IPC, as a file or as a stream: where the record batches are first, then as many of their rows
-//! as the budget allows (Arrow columnar format, "Serialization and Interprocess Communication").
+//! Arrow IPC, as a file or as a stream: where the record batches are first, then as many of their
+//! rows as the budget allows (Arrow columnar format, "Serialization and Interprocess
+//! Communication").
 //!
-//! A file within the scan budget is read whole. Of others the row counts come from the metadata of the
-//! batches, and rows from batches that a hash draws, spread over the file. A batch that is larger than
-//! what may be read gives the first rows of its columns; a column of it that is packed as a whole and
-//! too large gives none, and a note says so. Columns of bytes are never read.
+//! A file within the scan budget is read whole. Of others the row counts come from the metadata of
+//! the batches, and rows from batches that a hash draws, spread over the file. A batch that is
+//! larger than what may be read gives the first rows of its columns; a column of it that is packed
+//! as a whole and too large gives none, and a note says so. Columns of bytes are never read.
 
 mod arrays;
 pub(super) mod batches;

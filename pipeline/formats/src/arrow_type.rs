@@ -20,14 +20,16 @@ pub fn arrow_type(data_type: &DataType) -> Arrow {
     }
 }
 
-/// The type that a column of this Arrow type has, and its Arrow type as text where that does not follow from it.
+/// The type that a column of this Arrow type has, and its Arrow type as text where that does not
+/// follow from it.
 pub fn column_type(arrow: &Arrow) -> (DataType, Option<String>) {
     let data_type = data_type(arrow);
     let kept = kept_type(arrow, &data_type);
     (data_type, kept)
 }
 
-/// What is kept of the type that a file gives a column: none if it follows from limn's own name for it.
+/// What is kept of the type that a file gives a column: none if it follows from limn's own name for
+/// it.
 pub(crate) fn kept_type(arrow: &Arrow, data_type: &DataType) -> Option<String> {
     let plain = plain_type(arrow)?;
     if plain == arrow_type(data_type) {
@@ -38,7 +40,8 @@ pub(crate) fn kept_type(arrow: &Arrow, data_type: &DataType) -> Option<String> {
     (Arrow::from_str(&kept).ok()? == plain).then_some(kept)
 }
 
-/// A type without how its values are stored: dictionaries and runs are their values. None of what is read as text.
+/// A type without how its values are stored: dictionaries and runs are their values. None of what
+/// is read as text.
 fn plain_type(arrow: &Arrow) -> Option<Arrow> {
     Some(match arrow {
         Arrow::Dictionary(_, values) => plain_type(values)?,
@@ -52,8 +55,8 @@ fn plain_type(arrow: &Arrow) -> Option<Arrow> {
     })
 }
 
-/// Whether values keep their order where those of one type become another's as a scan makes them: what is less in the one is
-/// never greater in the other.
+/// Whether values keep their order where those of one type become another's as a scan makes them:
+/// what is less in the one is never greater in the other.
 pub(crate) fn keeps_order(from: &Arrow, to: &Arrow) -> bool {
     let Some(from) = plain_type(from) else {
         return false;

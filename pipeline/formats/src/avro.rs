@@ -1,7 +1,8 @@
 //! Avro object container files: rows in blocks, decoded by Arrow's reader.
 //!
-//! A file within the scan budget is read whole. Of others ranges are read that are spread over the file
-//! (as of text files), each entered at the marker that stands between blocks; their rows are estimated.
+//! A file within the scan budget is read whole. Of others ranges are read that are spread over the
+//! file (as of text files), each entered at the marker that stands between blocks; their rows are
+//! estimated.
 //!
 //! The decoder gets no byte that was not looked at: the schema is read, checked and written anew
 //! ([`schema`]), blocks are unpacked within bounds, and rows are walked ([`walk`]) before they are
@@ -38,8 +39,8 @@ use crate::error::FileErrorKind;
 
 /// Of files that are not read whole, this much of the beginning: enough for most headers.
 const HEAD: u64 = 64 << 10;
-/// Headers up to this size are read whatever the budget. Schemas are no longer: as JSON in memory they take
-/// up to forty times their bytes.
+/// Headers up to this size are read whatever the budget. Schemas are no longer: as JSON in memory
+/// they take up to forty times their bytes.
 const HEADER: u64 = 1 << 20;
 /// Budgets of memory that one block takes when it is unpacked.
 const BLOCK_BUDGETS: u64 = 2;
@@ -48,7 +49,8 @@ const BLOCK_MEMORY: u64 = 1 << 20;
 /// Rows decoded at a time, of however many blocks, and bytes that they take in memory, about.
 const BATCH_ROWS: usize = 8192;
 const BATCH_BYTES: u64 = 4 << 20;
-/// What it costs to begin unpacking a block, and for each type of the schema to begin decoding, in bytes.
+/// What it costs to begin unpacking a block, and for each type of the schema to begin decoding, in
+/// bytes.
 const BLOCK: u64 = 1 << 10;
 const DECODER: u64 = 1 << 10;
 const SIMPLER: &str = "write it with a simpler schema, or as Parquet";
@@ -223,7 +225,8 @@ impl Reading {
         }
         let at_hand = blocks.iter().filter(|block| block.bytes.is_some());
         let rows_at_hand: u64 = at_hand.map(|block| block.rows).sum();
-        // A cell takes two bytes at least in a text file: the budget means the same amount of work here.
+        // A cell takes two bytes at least in a text file: the budget means the same amount of work
+        // here.
         let cells = options.scan_budget / 2;
         let most_rows = (cells / schema.columns.len() as u64).max(1);
         let complete = whole && rows <= most_rows;

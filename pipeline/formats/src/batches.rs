@@ -1,7 +1,8 @@
-//! Rows on their way from a reader to whoever scans a table: record batches of a file's own columns.
+//! Rows on their way from a reader to whoever scans a table: record batches of a file's own
+//! columns.
 //!
-//! Readers run on threads of their own and wait here while nobody takes their batches, so that a scan holds a few of them; and
-//! stop where nobody will.
+//! Readers run on threads of their own and wait here while nobody takes their batches, so that a
+//! scan holds a few of them; and stop where nobody will.
 
 use std::future::Future;
 use std::ops::Range;
@@ -30,8 +31,8 @@ pub struct Wanted {
     pub columns: Vec<usize>,
     /// What the summary calls them.
     pub names: Vec<String>,
-    /// Tests of columns by their places in `columns`, each with the type that the table gives the column: what does not pass
-    /// all of them may be left out.
+    /// Tests of columns by their places in `columns`, each with the type that the table gives the
+    /// column: what does not pass all of them may be left out.
     pub tests: Vec<(usize, DataType, Test)>,
     /// No more rows than this are wanted.
     pub limit: u64,

@@ -1,9 +1,10 @@
 //! Work that no library bounds, done by a process of its own.
 //!
 //! What a PDF, a spreadsheet or the view of a database asks of the library that reads it is for its
-//! writer to say. So it is read by a process that limits its own memory and processor time before it
-//! looks at the first byte (`limn pdf-text`, `limn read-view` and `limn read-book`, in `infra/cli`),
-//! and that this process ends if it takes too long. Whatever becomes of it costs that one object.
+//! writer to say. So it is read by a process that limits its own memory and processor time before
+//! it looks at the first byte (`limn pdf-text`, `limn read-view` and `limn read-book`, in
+//! `infra/cli`), and that this process ends if it takes too long. Whatever becomes of it costs that
+//! one object.
 
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -23,8 +24,8 @@ const LONGEST: Duration = Duration::from_secs(120);
 /// Processes at the same time: each may take a gigabyte.
 const AT_ONCE: usize = 1;
 
-/// A program that does one piece of work: named by its one argument, given on its standard input, answered on its standard
-/// output. Cheap to clone; the clones take turns.
+/// A program that does one piece of work: named by its one argument, given on its standard input,
+/// answered on its standard output. Cheap to clone; the clones take turns.
 #[derive(Clone, Debug)]
 pub struct Confined {
     program: PathBuf,
@@ -70,7 +71,8 @@ impl Confined {
         self.turns.acquire().await.ok()
     }
 
-    /// Does the work `argument` on these inputs, one after another; at most `most` bytes of the answer.
+    /// Does the work `argument` on these inputs, one after another; at most `most` bytes of the
+    /// answer.
     ///
     /// # Errors
     /// There is no answer.
@@ -122,7 +124,8 @@ impl Confined {
 }
 
 impl Ended {
-    /// The process's own end is the work's doing, and so is one at its limits; any other may have come from elsewhere.
+    /// The process's own end is the work's doing, and so is one at its limits; any other may have
+    /// come from elsewhere.
     fn of(ended: ExitStatus) -> Self {
         match ended.code().map(u8::try_from) {
             Some(Ok(NO_LIMITS)) => Ended::NoLimits,
@@ -138,8 +141,8 @@ impl Ended {
 const OWN: std::ops::Range<u8> = 40..64;
 /// The exit code of a Rust program that panicked.
 const PANICKED: u8 = 101;
-/// Signals that end a process which asks for more memory or processor time than it may have: SIGABRT, SIGBUS, SIGSEGV and
-/// SIGXCPU, as Linux numbers them.
+/// Signals that end a process which asks for more memory or processor time than it may have:
+/// SIGABRT, SIGBUS, SIGSEGV and SIGXCPU, as Linux numbers them.
 const AT_LIMITS: [i32; 4] = [6, 7, 11, 24];
 
 #[cfg(unix)]
@@ -157,8 +160,8 @@ pub(crate) mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::*;
 
-    /// Work done by a script instead of the real program. A process of its own writes it: what another test starts meanwhile
-    /// could keep it open for writing, and then it cannot be started.
+    /// Work done by a script instead of the real program. A process of its own writes it: what
+    /// another test starts meanwhile could keep it open for writing, and then it cannot be started.
     pub(crate) fn scripted(folder: &tempfile::TempDir, script: &str) -> Confined {
         let program = folder.path().join("program");
         let written = std::process::Command::new("sh")

@@ -17,10 +17,12 @@ pub struct DataFile {
     pub format: Format,
     /// Its path relative to its table; `""` for a table of one file. Rows are drawn by it.
     pub sample_path: String,
-    /// Whether it lies beside a table and may be about it. JSON and plain text of a table's name are tables themselves only if
-    /// they hold rows; plain text of an archive among the files of one table never is.
+    /// Whether it lies beside a table and may be about it. JSON and plain text of a table's name
+    /// are tables themselves only if they hold rows; plain text of an archive among the files of
+    /// one table never is.
     pub is_beside: bool,
-    /// Whether it is JSON that lies in no table's folder and has none like it by name: one object alone is no row then.
+    /// Whether it is JSON that lies in no table's folder and has none like it by name: one object
+    /// alone is no row then.
     pub is_alone: bool,
     /// What is declared of it.
     pub declared: Option<Arc<Declaration>>,

@@ -1,8 +1,9 @@
 //! The rows of a data file that its table's log has deleted, by their numbers.
 //!
-//! A deletion vector is a set of row numbers in the portable format of Roaring bitmaps with 64-bit keys, behind a magic number
-//! and, in an object, between a length and a checksum (Delta's protocol, "Deletion vector format"; Iceberg's Puffin
-//! specification, `deletion-vector-v1`). What it claims is checked before it is believed.
+//! A deletion vector is a set of row numbers in the portable format of Roaring bitmaps with 64-bit
+//! keys, behind a magic number and, in an object, between a length and a checksum (Delta's
+//! protocol, "Deletion vector format"; Iceberg's Puffin specification, `deletion-vector-v1`). What
+//! it claims is checked before it is believed.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -128,7 +129,8 @@ fn with_ids(ids: &[i32]) -> Choice {
     })
 }
 
-/// A type that holds the values of others that a column may have had: whole numbers and fractions widen.
+/// A type that holds the values of others that a column may have had: whole numbers and fractions
+/// widen.
 fn widest(of: &Arrow) -> Arrow {
     match of {
         Arrow::Int32 => Arrow::Int64,
@@ -164,7 +166,8 @@ struct Lacking<'a> {
 }
 
 impl Lacking<'_> {
-    /// The value of a column as one row: null where none is said. None where what is said is no value of the type.
+    /// The value of a column as one row: null where none is said. None where what is said is no
+    /// value of the type.
     fn value(&self, id: i32, of: &Arrow) -> Option<ArrayRef> {
         let constant = self.constants.iter().find(|it| it.id == Some(id));
         let missing = || self.missing.iter().find(|(own, _)| *own == id);
@@ -188,7 +191,8 @@ impl Lacking<'_> {
     }
 }
 
-/// The compared columns of a batch of a data file, in the order of their ids; `lacking` are those that it lacks, one row each.
+/// The compared columns of a batch of a data file, in the order of their ids; `lacking` are those
+/// that it lacks, one row each.
 fn completed(
     batch: &RecordBatch,
     (ids, lacking): (&[i32], &[Option<ArrayRef>]),
@@ -212,7 +216,8 @@ fn completed(
     ids.iter().zip(lacking).map(column).collect()
 }
 
-/// The row numbers of a data file whose values in some columns are those of a row of a file of equality deletes.
+/// The row numbers of a data file whose values in some columns are those of a row of a file of
+/// equality deletes.
 async fn equal(
     store: &Store,
     file: &DataFile,

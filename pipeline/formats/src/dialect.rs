@@ -1,10 +1,10 @@
-//! How a delimited text file is written: its delimiter and its quoting. What the first rows then say
-//! about the columns is the business of [`super::header`].
+//! How a delimited text file is written: its delimiter and its quoting. What the first rows then
+//! say about the columns is the business of [`super::header`].
 //!
 //! Every candidate dialect parses the first rows; the one that cuts most of the text into rows of
 //! equal width wins, and more so if the first row has that width too. (The idea is that of
-//! consistency measures such as van den Burg et al., "Wrangling messy CSV files by detecting row and
-//! type patterns", 2019, without the type score.)
+//! consistency measures such as van den Burg et al., "Wrangling messy CSV files by detecting row
+//! and type patterns", 2019, without the type score.)
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -161,8 +161,9 @@ pub(crate) fn detect(
     plan(best.1, start, head, complete, declared)
 }
 
-/// The other plans by which a small text that is here as a whole may be read as well: a delimiter cuts all its lines into the
-/// same number of cells, too. Where people declare the delimiter there is none.
+/// The other plans by which a small text that is here as a whole may be read as well: a delimiter
+/// cuts all its lines into the same number of cells, too. Where people declare the delimiter there
+/// is none.
 pub(crate) fn others(
     text: &[u8],
     complete: bool,
@@ -277,8 +278,8 @@ fn quoting(delimiter: u8, head: &[u8], complete: bool) -> (Quoting, Shape) {
     if !head.contains(&b'"') {
         return best;
     }
-    // Quotes that open cells but seldom close any are letters, though two of them may by chance make
-    // a cell over two lines.
+    // Quotes that open cells but seldom close any are letters, though two of them may by chance
+    // make a cell over two lines.
     let edge =
         |byte: Option<&u8>| byte.is_none_or(|b| *b == delimiter || matches!(b, b'\r' | b'\n'));
     let (mut opening, mut closing) = (0, 0);
@@ -399,7 +400,8 @@ impl Shape {
             above = above.max(short);
         }
         let inner = above..table;
-        // A line above two columns may also be the header of one whose values have the delimiter in them.
+        // A line above two columns may also be the header of one whose values have the delimiter in
+        // them.
         let is_title = || {
             above_blank(&rows) == Some(above)
                 || header::understand(
@@ -428,8 +430,8 @@ impl Shape {
         }
     }
 
-    /// Higher is likelier. A delimiter that hardly ever occurs gives one even column, which must not
-    /// win over several less even ones.
+    /// Higher is likelier. A delimiter that hardly ever occurs gives one even column, which must
+    /// not win over several less even ones.
     fn score(&self) -> f64 {
         // What cuts the first row cuts the file, be it badly.
         let floor = match self.first {
@@ -470,8 +472,9 @@ struct Line<'a> {
     below_blank: bool,
 }
 
-/// Visits the first rows; returns the bytes they cover. The last row of a head that ends before the file does is not
-/// visited, but counted: where a quote that is never closed swallows the rest, that is most of the head.
+/// Visits the first rows; returns the bytes they cover. The last row of a head that ends before the
+/// file does is not visited, but counted: where a quote that is never closed swallows the rest,
+/// that is most of the head.
 fn each_row(
     dialect: &Dialect,
     head: &[u8],

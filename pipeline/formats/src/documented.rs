@@ -17,7 +17,8 @@ pub(super) const TABLE_CHARS: usize = 4000;
 const SPARK_SCHEMA: usize = 1 << 20;
 /// Where Spark writes it.
 const SPARK: &str = "org.apache.spark.sql.parquet.row.metadata";
-/// Keys of descriptions, in the order in which they hold. Others (pandas', geometries') are for programs.
+/// Keys of descriptions, in the order in which they hold. Others (pandas', geometries') are for
+/// programs.
 const KEYS: [&str; 4] = ["description", "comment", "doc", "title"];
 
 /// A file's own documentation.

@@ -34,7 +34,8 @@ pub enum FileErrorKind {
     Ragged,
     /// A feature of the format that limn does not read (encryption, an unknown codec).
     Unsupported,
-    /// The content is no table, and the name promised none (a letter named `.txt`): nothing is wrong.
+    /// The content is no table, and the name promised none (a letter named `.txt`): nothing is
+    /// wrong.
     NoTable,
     /// The object is gone, or was replaced, since it was listed.
     Missing,

@@ -1,4 +1,5 @@
-//! Texts as values of a type: what a scan parses, and what is counted of columns whose types people declare.
+//! Texts as values of a type: what a scan parses, and what is counted of columns whose types people
+//! declare.
 
 use chrono::DateTime;
 use limn_profile::{DataType, Notation, infer};
@@ -6,8 +7,8 @@ use limn_profile::{DataType, Notation, infer};
 /// Microseconds of a day.
 const DAY: i64 = 86_400_000_000;
 
-/// Writes the plain form that a cell has in a column of this declared type into `plain`; whether it has one. In a column with
-/// a notation it has to be written in that.
+/// Writes the plain form that a cell has in a column of this declared type into `plain`; whether it
+/// has one. In a column with a notation it has to be written in that.
 pub(crate) fn fit(
     cell: &str,
     data_type: &DataType,

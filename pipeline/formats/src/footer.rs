@@ -1,4 +1,5 @@
-//! What stands below a table and is no row of it: lines of remarks (`Source: …`), and rows of totals.
+//! What stands below a table and is no row of it: lines of remarks (`Source: …`), and rows of
+//! totals.
 //!
 //! A row that is left out by mistake is lost, one that is kept by mistake is a little untidy. So
 //! only the end of a file is looked at, a few lines of it, and each must be distinguished from a
@@ -105,7 +106,8 @@ impl Row {
     }
 }
 
-/// What stands below the table that `text`, a whole file from some row on, holds; `above` is known where all its rows are there.
+/// What stands below the table that `text`, a whole file from some row on, holds; `above` is known
+/// where all its rows are there.
 pub(super) fn find(
     dialect: &Dialect,
     columns: usize,
@@ -197,7 +199,8 @@ pub(super) fn find(
     })
 }
 
-/// Where the last of these rows begins, if it has no name, all others have one, and its figures are the sums of theirs.
+/// Where the last of these rows begins, if it has no name, all others have one, and its figures are
+/// the sums of theirs.
 fn nameless_sum(rows: &[Row], dialect: &Dialect, text: &[u8], above: Above) -> Option<usize> {
     let (last, others) = rows.split_last()?;
     let figures = last.figures().filter(|_| last.is_nameless())?;

@@ -16,17 +16,22 @@ use crate::member::path::split;
 pub enum Format {
     /// `.parquet`, `.pq`
     Parquet,
-    /// `.csv`, `.tsv`, `.tab`, `.psv`: delimited text; the delimiter is detected, whatever the extension.
+    /// `.csv`, `.tsv`, `.tab`, `.psv`: delimited text; the delimiter is detected, whatever the
+    /// extension.
     Csv,
-    /// `.txt`, `.dat`, `.data`, `.tbl`, `.prn`, `.fwf`, `.asc`: text that may be a table, by delimiters, blanks or the width of
-    /// its columns, and is passed over where it is not clearly one.
+    /// `.txt`, `.dat`, `.data`, `.tbl`, `.prn`, `.fwf`, `.asc`: text that may be a table, by
+    /// delimiters, blanks or the width of its columns, and is passed over where it is not clearly
+    /// one.
     Text,
-    /// No extension, but a number as programs give their files: `000000_0`, `delivery-1-2024-06-01-00-00-00`. It is what its
-    /// content shows, and is passed over where that is not clearly a table.
+    /// No extension, but a number as programs give their files: `000000_0`,
+    /// `delivery-1-2024-06-01-00-00-00`. It is what its content shows, and is passed over where
+    /// that is not clearly a table.
     Unnamed,
-    /// `.jsonl`, `.ndjson`, `.json`: one JSON object a line, or a list of them; `.geojson`, `.geojsonl`, `.geojsons`: features.
+    /// `.jsonl`, `.ndjson`, `.json`: one JSON object a line, or a list of them; `.geojson`,
+    /// `.geojsonl`, `.geojsons`: features.
     JsonLines,
-    /// `.arrow`, `.feather`, `.ipc`, `.arrows`: Arrow IPC, as a file or as a stream, whatever the extension.
+    /// `.arrow`, `.feather`, `.ipc`, `.arrows`: Arrow IPC, as a file or as a stream, whatever the
+    /// extension.
     Arrow,
     /// `.avro`: Avro object container files.
     Avro,
@@ -132,8 +137,8 @@ impl Format {
         matches!(self, Format::Delta | Format::Iceberg | Format::Hudi)
     }
 
-    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `dbf`, `sqlite`, `sheet`, `text`, `unnamed`,
-    /// `archive`, `delta`, `iceberg`, `hudi`.
+    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `dbf`,
+    /// `sqlite`, `sheet`, `text`, `unnamed`, `archive`, `delta`, `iceberg`, `hudi`.
     pub fn label(self) -> &'static str {
         match self {
             Format::Parquet => "parquet",
@@ -179,12 +184,14 @@ const ALL: [Format; 15] = [
     Format::Hudi,
 ];
 
-/// Digits of a number that programs give their files, at least: less is a version, or a piece of an array.
+/// Digits of a number that programs give their files, at least: less is a version, or a piece of an
+/// array.
 const FEWEST_DIGITS: usize = 4;
 /// Letters of an id of hexadecimal digits, at least.
 const ID: usize = 16;
 
-/// Whether a file's name has no extension and has a number in it, and is more than an id, as blobs are called by their hashes.
+/// Whether a file's name has no extension and has a number in it, and is more than an id, as blobs
+/// are called by their hashes.
 fn is_numbered(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     let mut numbers = name.split(|c: char| !c.is_ascii_digit());
@@ -200,12 +207,14 @@ fn is_numbered(path: &str) -> bool {
 pub enum Container {
     /// `.zip`
     Zip,
-    /// `.tar`, also compressed: `.tar.gz`, `.tgz`, `.tar.zst`, `.tar.bz2`, `.tar.xz` and their short forms.
+    /// `.tar`, also compressed: `.tar.gz`, `.tgz`, `.tar.zst`, `.tar.bz2`, `.tar.xz` and their
+    /// short forms.
     Tar,
-    /// An SQLite database, whose members are its tables and views: `.sqlite`, `.sqlite3`, `.db3`, and `.db` if its
-    /// content is that of one.
+    /// An SQLite database, whose members are its tables and views: `.sqlite`, `.sqlite3`, `.db3`,
+    /// and `.db` if its content is that of one.
     Sqlite,
-    /// A spreadsheet file, whose members are its sheets: `.xlsx`, `.xlsm`, `.xlsb`, `.xls`, `.ods`, `.fods`.
+    /// A spreadsheet file, whose members are its sheets: `.xlsx`, `.xlsm`, `.xlsb`, `.xls`, `.ods`,
+    /// `.fods`.
     Book,
 }
 

@@ -1,8 +1,8 @@
 //! Which of a delimited file's first rows is the header, and what the columns are called.
 //!
 //! Files are taken to begin with a header unless the evidence says otherwise: in a file without one
-//! the first row is like the rest (numbers over numbers, e-mail addresses over e-mail addresses), and numbers seldom name a
-//! column.
+//! the first row is like the rest (numbers over numbers, e-mail addresses over e-mail addresses),
+//! and numbers seldom name a column.
 
 use limn_profile::{DataType, NO_HEADER, privacy};
 use std::collections::BTreeMap;
@@ -51,8 +51,8 @@ pub(crate) enum Doubt {
     Data,
 }
 
-/// Whether a blank line parts the first line of a text from the others, which have none between them. Titles stand so; a
-/// line with quotes may not be whole.
+/// Whether a blank line parts the first line of a text from the others, which have none between
+/// them. Titles stand so; a line with quotes may not be whole.
 pub(crate) fn is_first_parted(text: &[u8]) -> bool {
     let is_blank = |line: &&[u8]| line.trim_ascii().is_empty();
     let mut lines = text.trim_ascii().split(|byte| *byte == b'\n');
@@ -62,7 +62,8 @@ pub(crate) fn is_first_parted(text: &[u8]) -> bool {
     is_whole && is_parted && others.all(|line| !is_blank(&line))
 }
 
-/// Reads the first rows of a file, of which there is at least one. `is_parted` says that there is a blank line below the first.
+/// Reads the first rows of a file, of which there is at least one. `is_parted` says that there is a
+/// blank line below the first.
 pub(crate) fn understand(rows: &[Vec<String>], is_parted: bool) -> Header {
     let mut notes = Vec::new();
     let first_width = rows.first().map_or(0, Vec::len);
@@ -198,7 +199,8 @@ pub(crate) fn understand(rows: &[Vec<String>], is_parted: bool) -> Header {
     }
 }
 
-/// Whether a row that is like the others may be a header all the same: nothing but words, and nobody's.
+/// Whether a row that is like the others may be a header all the same: nothing but words, and
+/// nobody's.
 fn may_be_names(row: &[String]) -> bool {
     let mut filled = row.iter().filter(|cell| !cell.is_empty()).peekable();
     let is_word = |cell: &String| !is_value(cell) && !privacy::is_personal(cell);
@@ -383,8 +385,9 @@ fn is_header(rows: &[Vec<String>]) -> Verdict {
     }
 }
 
-/// Whether a text has a form that no name has, as an e-mail address does, and the values below have it, too. What people are
-/// known by is a value above all but numbers: over those it may name columns.
+/// Whether a text has a form that no name has, as an e-mail address does, and the values below have
+/// it, too. What people are known by is a value above all but numbers: over those it may name
+/// columns.
 fn is_one_of(name: &str, values: &[&str]) -> bool {
     let Some(form) = detect(name) else {
         return false;
@@ -397,8 +400,8 @@ fn is_one_of(name: &str, values: &[&str]) -> bool {
         || privacy::is_personal(name) && (values.is_empty() || !most(&is_value))
 }
 
-/// Whether a name is one of the column's usual values. The next two rows do not count: they may be more
-/// lines of the header, and those repeat names too.
+/// Whether a name is one of the column's usual values. The next two rows do not count: they may be
+/// more lines of the header, and those repeat names too.
 fn repeats(name: &str, values: &[&str]) -> bool {
     name.chars().any(char::is_alphanumeric)
         && values
@@ -437,7 +440,8 @@ fn is_written_alike(a: &str, b: &str) -> bool {
     evidence.take(a) && evidence.take(b)
 }
 
-/// Whether a cell that is no plain number or date may be one all the same: `$1,000`, `31. 12. 2020`, `007`.
+/// Whether a cell that is no plain number or date may be one all the same: `$1,000`,
+/// `31. 12. 2020`, `007`.
 fn is_written_value(cell: &str) -> bool {
     let has_digit = cell.bytes().any(|byte| byte.is_ascii_digit());
     has_digit && !cell.contains(char::is_alphabetic) || is_written(cell)

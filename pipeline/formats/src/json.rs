@@ -4,10 +4,10 @@
 //! Near relatives are read too: one array of objects, an object that wraps one ([`wrapped`]), and,
 //! within the budget, objects that stand one after another over several lines each. Of an array
 //! beyond the budget the beginning is read. Where the first object is a GeoJSON feature, all are
-//! read as features ([`feature`]). A schema, settings and other documents hold no rows ([`document`]). A line, or an element, that is no JSON object is counted, and
-//! left out; where most are, the file is refused. Beside a table of its name, one object that wraps
-//! no rows is no table but about that one. `NaN` and `Infinity`, which JSON does not have, are
-//! nulls ([`bare`]).
+//! read as features ([`feature`]). A schema, settings and other documents hold no rows
+//! ([`document`]). A line, or an element, that is no JSON object is counted, and left out; where
+//! most are, the file is refused. Beside a table of its name, one object that wraps no rows is no
+//! table but about that one. `NaN` and `Infinity`, which JSON does not have, are nulls ([`bare`]).
 
 pub(crate) mod artifact;
 mod bare;

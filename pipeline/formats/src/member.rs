@@ -1,4 +1,5 @@
-//! Files within files: a container's members are objects of the lake, at `data.zip//orders/2020.csv`.
+//! Files within files: a container's members are objects of the lake, at
+//! `data.zip//orders/2020.csv`.
 //!
 //! No path that a store lists has two slashes in a row, so they distinguish a member from any other
 //! object. A member's [`ObjectRecord`](crate::object::ObjectRecord) has the container's tag and
@@ -7,9 +8,10 @@
 //! member without opening the container again, and a container whose members are all known in its
 //! present version need not be opened to be listed.
 //!
-//! So that this holds for every container, what cannot be read is a member, too: its place is the reason. Where it
-//! can be no table (an archive within an archive, a name that leads out, the container itself), its path ends with
-//! two slashes: a *remark*. One remark stands for all members that filters leave out.
+//! So that this holds for every container, what cannot be read is a member, too: its place is the
+//! reason. Where it can be no table (an archive within an archive, a name that leads out, the
+//! container itself), its path ends with two slashes: a *remark*. One remark stands for all members
+//! that filters leave out.
 //!
 //! Spreadsheets and databases may lie in archives: `data.zip//book.xlsx//2024`. Archives may not.
 
@@ -50,7 +52,8 @@ pub fn beside(path: &str, name: &str) -> String {
     }
 }
 
-/// A name as an archive has it, as a path below the archive: `/` between parts, none of them empty or `.`.
+/// A name as an archive has it, as a path below the archive: `/` between parts, none of them empty
+/// or `.`.
 ///
 /// # Errors
 /// What is wrong with it: nothing outside the archive can be meant.

@@ -70,7 +70,8 @@ impl From<ObjectVersion> for String {
 }
 
 impl ObjectRecord {
-    /// Identity of this version of this object: `(path, etag, version, size, mtime)` (design, section 6).
+    /// Identity of this version of this object: `(path, etag, version, size, mtime)` (design,
+    /// section 6).
     pub fn fingerprint(&self) -> Fingerprint {
         let mut hasher = Hasher::new("object");
         self.feed(&mut hasher);

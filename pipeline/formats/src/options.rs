@@ -45,8 +45,8 @@ impl ReadOptions {
         }
     }
 
-    /// Those for text that was made of a sheet's cells: its delimiter and encoding are known, and it begins with the header
-    /// that people declare, below the line that names the delimiter.
+    /// Those for text that was made of a sheet's cells: its delimiter and encoding are known, and
+    /// it begins with the header that people declare, below the line that names the delimiter.
     pub(crate) fn of_cells(&self) -> ReadOptions {
         let of_text = |declared: &Arc<Declaration>| {
             let mut declared = Declaration::clone(declared);

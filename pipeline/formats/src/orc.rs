@@ -1,10 +1,10 @@
 //! ORC: the footer first, then stripes column by column (ORC specification v1).
 //!
-//! A file within the scan budget is read whole. Of others stripes are read that a hash draws, spread
-//! over the file, and of each the first rows: as much of every column's bytes as those take.
+//! A file within the scan budget is read whole. Of others stripes are read that a hash draws,
+//! spread over the file, and of each the first rows: as much of every column's bytes as those take.
 //!
-//! This reader is limn's own ([decision 18]): stripes are larger than what may be read at once, and the
-//! reader that there is takes memory and panics as the file says.
+//! This reader is limn's own ([decision 18]): stripes are larger than what may be read at once, and
+//! the reader that there is takes memory and panics as the file says.
 //!
 //! [decision 18]: ../../../../../docs/decisions/018-typed-files.md
 
@@ -63,8 +63,8 @@ const FIRST_INDEX: u64 = 6;
 const SLACK: u64 = 64 << 10;
 /// Ranges at most this far apart are fetched together.
 const GAP: u64 = 16 << 10;
-/// Rows decoded at a time: of numbers, of text, and of what holds others, which are fewer the more it
-/// holds.
+/// Rows decoded at a time: of numbers, of text, and of what holds others, which are fewer the more
+/// it holds.
 const NUMBERS_AT_ONCE: u64 = 8192;
 const TEXTS_AT_ONCE: u64 = 128;
 const NESTED_AT_ONCE: std::ops::RangeInclusive<u64> = 8..=256;
@@ -113,7 +113,8 @@ struct Plan {
 impl Plan {
     fn new(tail: &Tail, whole: bool, sample_path: &str, options: &ReadOptions) -> Plan {
         let columns = tail.footer.types[0].parts.len() as u64;
-        // A cell takes two bytes at least in a text file: the budget means the same amount of work here.
+        // A cell takes two bytes at least in a text file: the budget means the same amount of work
+        // here.
         let cells = options.scan_budget / 2;
         let stripes: Vec<(usize, &StripeInfo)> = tail
             .footer
@@ -172,8 +173,8 @@ struct Reading {
     too_large: Vec<bool>,
     /// Zones other than UTC in which timestamps were written.
     zones: BTreeSet<String>,
-    /// What rows may take in memory that are decoded together, and a slice of a file that is not at hand, in
-    /// bytes.
+    /// What rows may take in memory that are decoded together, and a slice of a file that is not at
+    /// hand, in bytes.
     memory: u64,
     fetch: u64,
 }

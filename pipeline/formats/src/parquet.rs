@@ -1,12 +1,12 @@
 //! Parquet: the footer first, then as little of the values as a summary needs.
 //!
-//! A file whose values fit the scan budget is read whole. Of others the row numbers of the sample are
-//! drawn before anything is read, and only those rows' pages are fetched (with a page index;
+//! A file whose values fit the scan budget is read whole. Of others the row numbers of the sample
+//! are drawn before anything is read, and only those rows' pages are fetched (with a page index;
 //! without one their column chunks, in windows); the profile comes from slices of rows spread over
 //! the file ([`plan`]), and null counts, minima and maxima from the footer ([`statistics`]).
 //!
-//! Decoding is synchronous and runs on a blocking thread; [`object`] fetches for it. Columns of bytes
-//! are never read.
+//! Decoding is synchronous and runs on a blocking thread; [`object`] fetches for it. Columns of
+//! bytes are never read.
 
 pub(super) mod batches;
 mod footer;
@@ -52,7 +52,8 @@ fn read(
 ) -> Result<FileSummary, Failure> {
     let metadata = footer::read(&object, options.scan_budget)?;
     let columns = columns(&metadata);
-    // A cell takes two bytes at least in a text file: the budget means the same amount of work here.
+    // A cell takes two bytes at least in a text file: the budget means the same amount of work
+    // here.
     let limits = Limits {
         bytes: options.scan_budget,
         cells: options.scan_budget / 2,

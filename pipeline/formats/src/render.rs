@@ -56,9 +56,10 @@ pub(super) fn data_type(arrow: &Arrow) -> DataType {
     }
 }
 
-/// An array in a form that [`Renderer`] reads without looking at its type again. Dictionaries and runs
-/// stay what they are: a short key may stand for a long value. Only of a dictionary with more values than
-/// the array has, which many arrays may share, those are looked up that are used, if they are short.
+/// An array in a form that [`Renderer`] reads without looking at its type again. Dictionaries and
+/// runs stay what they are: a short key may stand for a long value. Only of a dictionary with more
+/// values than the array has, which many arrays may share, those are looked up that are used, if
+/// they are short.
 pub(super) fn prepare(array: &ArrayRef) -> ArrayRef {
     let to = match array.data_type() {
         Arrow::Dictionary(_, of) => {
@@ -290,7 +291,8 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// The text of value `i`, none for null. `buffer` is where text is written that does not exist yet.
+    /// The text of value `i`, none for null. `buffer` is where text is written that does not exist
+    /// yet.
     pub(super) fn text<'b>(&'b mut self, i: usize, buffer: &'b mut String) -> Option<&'b str> {
         buffer.clear();
         match self {

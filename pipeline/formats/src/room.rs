@@ -1,8 +1,9 @@
 //! Room: how much of what is known of files may be in memory at once.
 //!
-//! What a file takes while it is read is bounded by the bytes that are read of it, and by its columns: each is counted by sketches of
-//! its own, however few bytes its values have. A [`Room`] bounds both ends. Readers of wide files wait for their turn
-//! ([`Room::columns`]); and who makes something of summaries counts it as held ([`Room::hold`]) until it has left the memory, so that
+//! What a file takes while it is read is bounded by the bytes that are read of it, and by its
+//! columns: each is counted by sketches of its own, however few bytes its values have. A [`Room`]
+//! bounds both ends. Readers of wide files wait for their turn ([`Room::columns`]); and who makes
+//! something of summaries counts it as held ([`Room::hold`]) until it has left the memory, so that
 //! no reader begins while too much of that is there ([`Room::free`]).
 
 use std::cell::Cell;
@@ -15,7 +16,8 @@ use tokio::sync::Notify;
 const COLUMNS_AT_ONCE: u64 = 1 << 14;
 
 thread_local! {
-    /// Columns that this thread counts: a parser reads some files twice, and must not wait for itself.
+    /// Columns that this thread counts: a parser reads some files twice, and must not wait for
+    /// itself.
     static COUNTING: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -69,15 +71,16 @@ impl Room {
         taken.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts so many bytes until the result and its clones are dropped. It does not wait: what is there is there.
+    /// Counts so many bytes until the result and its clones are dropped. It does not wait: what is
+    /// there is there.
     #[must_use]
     pub fn hold(&self, bytes: u64) -> Held {
         self.taken().bytes += bytes;
         Held::some(self, Taken { columns: 0, bytes })
     }
 
-    /// Counts so many bytes as [`Room::hold`] does, if there is room for them. It does not wait: who reads rows may hold what
-    /// another waits for, and be waited for by it.
+    /// Counts so many bytes as [`Room::hold`] does, if there is room for them. It does not wait:
+    /// who reads rows may hold what another waits for, and be waited for by it.
     pub fn try_hold(&self, bytes: u64) -> Option<Held> {
         let mut taken = self.taken();
         let held = taken.bytes.checked_add(bytes)?;
@@ -120,7 +123,8 @@ impl Room {
     }
 }
 
-/// A part of a [`Room`], which is free again when all clones are dropped. The default holds nothing.
+/// A part of a [`Room`], which is free again when all clones are dropped. The default holds
+/// nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Held(Option<Arc<Part>>);
 

@@ -1,8 +1,9 @@
 //! The rows of delimited text, of which a quote that is never closed swallows none.
 //!
-//! Such a quote makes one cell of the lines below, up to the next quote, which opened a cell and now closes one, or to the
-//! end. The first sign of it is that letters follow the closing quote, or that there is none; the second that its line
-//! is as wide as the row above and the line below if it is a letter. With both the line is read as it stands, and the next ones for themselves.
+//! Such a quote makes one cell of the lines below, up to the next quote, which opened a cell and
+//! now closes one, or to the end. The first sign of it is that letters follow the closing quote, or
+//! that there is none; the second that its line is as wide as the row above and the line below if
+//! it is a letter. With both the line is read as it stands, and the next ones for themselves.
 
 use csv::ByteRecord;
 
@@ -10,8 +11,8 @@ use super::dialect::{Dialect, Quoting};
 
 /// A quoted cell of more lines than this has probably lost its closing quote.
 pub(super) const LINES_IN_A_CELL: u64 = 1000;
-/// How many times the text may be read again for the sake of quotes that are never closed: where all lines have one, each
-/// would be read to the end.
+/// How many times the text may be read again for the sake of quotes that are never closed: where
+/// all lines have one, each would be read to the end.
 const MOST_READ_AGAIN: usize = 8;
 
 /// Reads a text row by row.
@@ -78,7 +79,8 @@ impl<'a> Rows<'a> {
         more
     }
 
-    /// Where the first line of the row ends that has been read from a byte on, if a quote in it is surely never closed.
+    /// Where the first line of the row ends that has been read from a byte on, if a quote in it is
+    /// surely never closed.
     fn end_of_unclosed(&self, from: usize) -> Option<usize> {
         let is_too_much = self.in_vain / MOST_READ_AGAIN > self.text.len();
         if is_too_much || self.dialect.quoting == Quoting::Off {

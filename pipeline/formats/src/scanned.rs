@@ -1,4 +1,5 @@
-//! The rows of one file, whatever its format: from the reader that there is for it, as it was read before.
+//! The rows of one file, whatever its format: from the reader that there is for it, as it was read
+//! before.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
@@ -29,18 +30,19 @@ use crate::room::Held;
 
 /// Enough of a file to see how it is compressed.
 const BEGINNING: u64 = 16;
-/// What takes the place of the budget that a file was indexed with: rows do not depend on budgets. Footers and pages are read up
-/// to this length, and what has to be unpacked or be in memory as a whole up to four times of it.
+/// What takes the place of the budget that a file was indexed with: rows do not depend on budgets.
+/// Footers and pages are read up to this length, and what has to be unpacked or be in memory as a
+/// whole up to four times of it.
 const SCAN_BUDGET: u64 = 64 << 20;
 
 /// Bytes of memory that all rows of a file may take, where they are held.
 const MOST_HELD: usize = 256 << 20;
 
-/// Reads the rows of a file of which this summary was made. They come in the order of the file; after an error none come. Must
-/// be called on a tokio runtime.
+/// Reads the rows of a file of which this summary was made. They come in the order of the file;
+/// after an error none come. Must be called on a tokio runtime.
 ///
-/// A thread of its own reads: one of the runtime's blocking threads would wait for what another of them is to read, and if all
-/// of them did so none would ever go on.
+/// A thread of its own reads: one of the runtime's blocking threads would wait for what another of
+/// them is to read, and if all of them did so none would ever go on.
 pub fn rows(
     store: Store,
     file: DataFile,
@@ -104,7 +106,8 @@ pub(crate) fn chosen(
     })
 }
 
-/// All rows of an Avro file, such as a manifest, of so many bytes at most. Must be called on a tokio runtime.
+/// All rows of an Avro file, such as a manifest, of so many bytes at most. Must be called on a
+/// tokio runtime.
 ///
 /// # Errors
 /// A [`FileError`] that names the object: it is not there, too long, or damaged.

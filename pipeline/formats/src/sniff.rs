@@ -117,7 +117,8 @@ fn is_page(beginning: &[u8]) -> bool {
         .any(|tag| starts(tag))
 }
 
-/// Whether text that is said to be something else is JSON, as its beginning surely shows. `what` names the format.
+/// Whether text that is said to be something else is JSON, as its beginning surely shows. `what`
+/// names the format.
 ///
 /// # Errors
 /// [`FileErrorKind::NotItsFormat`] where it is.
@@ -158,8 +159,9 @@ pub(crate) fn is_json(text: &[u8]) -> bool {
     json_named(text).is_some() || are_objects()
 }
 
-/// The extension for a text that surely is JSON: its first object, or array of objects, is one to the end or as far as it is
-/// looked at, and nothing but others on lines of their own follow. A cell that looks like an object is followed by a delimiter.
+/// The extension for a text that surely is JSON: its first object, or array of objects, is one to
+/// the end or as far as it is looked at, and nothing but others on lines of their own follow. A
+/// cell that looks like an object is followed by a delimiter.
 pub(crate) fn json_named(text: &[u8]) -> Option<&'static str> {
     let text = without_bom(text).trim_ascii_start();
     let text = text.get(..HEAD).unwrap_or(text);

@@ -16,16 +16,16 @@ use crate::{arrow_ipc, avro, containers, dbf, json, member, orc, parquet, plain,
 /// Reads what limn keeps of a file: its columns with their types and profiles, its row count and a
 /// row sample. The result is a function of the file's content, its `sample_path` and the options.
 ///
-/// Requests: files within the budget one ranged read; above it text and Avro files sixteen, the others
-/// one for the footer and a few for the values (an Arrow stream one for each of its first 512 batches).
-/// The rows drawn from a Parquet file with no page index cost up to their whole column chunks, read in
-/// windows, whatever the budget.
+/// Requests: files within the budget one ranged read; above it text and Avro files sixteen, the
+/// others one for the footer and a few for the values (an Arrow stream one for each of its first
+/// 512 batches). The rows drawn from a Parquet file with no page index cost up to their whole
+/// column chunks, read in windows, whatever the budget.
 ///
 /// Must be called on a tokio runtime.
 ///
 /// # Errors
-/// A [`FileError`] that names the object, the cause and the remedy: the store failed, or the content
-/// is not of the format that the file's name promises, or broken.
+/// A [`FileError`] that names the object, the cause and the remedy: the store failed, or the
+/// content is not of the format that the file's name promises, or broken.
 pub async fn summarise_file(
     store: &Store,
     file: &DataFile,

@@ -8,7 +8,8 @@ use arrow::error::ArrowError;
 
 use crate::arrow_type::keeps_order;
 
-/// What is tested, as SQL has it: a null passes [`Test::IsNull`] only. Values are arrays of the column's type.
+/// What is tested, as SQL has it: a null passes [`Test::IsNull`] only. Values are arrays of the
+/// column's type.
 #[derive(Clone, Debug)]
 pub enum Test {
     /// Compared with the one value of an array.
@@ -80,8 +81,9 @@ impl Test {
         }
     }
 
-    /// Whether a value between these bounds may pass; each is the one value of an array of the column's type, null where it is
-    /// not known. `has_nulls`, `has_values`: whether there may be any.
+    /// Whether a value between these bounds may pass; each is the one value of an array of the
+    /// column's type, null where it is not known. `has_nulls`, `has_values`: whether there may be
+    /// any.
     pub fn may_pass(&self, bounds: &Bounds) -> bool {
         match self {
             Test::IsNull => bounds.has_nulls,
@@ -121,8 +123,8 @@ impl Bounds {
         }
     }
 
-    /// Those of values that a file gives the type `from`, where the table gives them the type `to`. `bound` makes a bound one
-    /// of the table's type; it is asked only where it then still is one.
+    /// Those of values that a file gives the type `from`, where the table gives them the type `to`.
+    /// `bound` makes a bound one of the table's type; it is asked only where it then still is one.
     pub fn conformed(
         from: &DataType,
         to: &DataType,
@@ -143,7 +145,8 @@ impl Bounds {
     }
 
     fn allows(&self, comparison: Comparison, value: &ArrayRef) -> bool {
-        // These are greater than all numbers, or less than all. Writers of bounds leave them out, and take one zero for another.
+        // These are greater than all numbers, or less than all. Writers of bounds leave them out,
+        // and take one zero for another.
         if self.has_nan && (comparison != Comparison::Equal || is_nan_or_zero(value)) {
             return true;
         }

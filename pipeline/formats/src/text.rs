@@ -1,11 +1,12 @@
 //! Delimited text (CSV, TSV, `;`, `|`): one pass over the fetched bytes, cell by cell into the
 //! column builders, without a copy of the whole.
 //!
-//! Real files are untidy, so a row that is a cell short or long is padded or cut, counted and noted;
-//! only where most rows disagree, each in its own way, is the file refused. Bytes that are no UTF-8 within
-//! text that otherwise is are read as replacement characters, and noted. What stands below a table ([`footer`]) is no row of it. Larger files than the budget are read in ranges:
-//! each is entered at the first line from which rows of the right width follow, since a line break
-//! may also stand inside a quoted cell.
+//! Real files are untidy, so a row that is a cell short or long is padded or cut, counted and
+//! noted; only where most rows disagree, each in its own way, is the file refused. Bytes that are
+//! no UTF-8 within text that otherwise is are read as replacement characters, and noted. What
+//! stands below a table ([`footer`]) is no row of it. Larger files than the budget are read in
+//! ranges: each is entered at the first line from which rows of the right width follow, since a
+//! line break may also stand inside a quoted cell.
 
 mod again;
 pub(super) mod batches;
@@ -263,8 +264,8 @@ impl Scan {
         }
     }
 
-    /// Where the table ends in a piece, from byte `start` on, if other lines follow it; they are noted. Of a text that is not read
-    /// to its end nothing is known of what follows.
+    /// Where the table ends in a piece, from byte `start` on, if other lines follow it; they are
+    /// noted. Of a text that is not read to its end nothing is known of what follows.
     fn end_of_table(&mut self, piece: &Piece, start: usize) -> Option<u64> {
         let text = piece.to_end.then(|| &piece.bytes[start..])?;
         let skip = self.plan.skip;
@@ -274,8 +275,9 @@ impl Scan {
         Some(footer.start as u64)
     }
 
-    /// Reads a piece's rows from byte `start` on, but for the first `skip`, up to `stop` bytes further. A row that the piece cuts
-    /// off is left out, so every row is read only after the next one has begun.
+    /// Reads a piece's rows from byte `start` on, but for the first `skip`, up to `stop` bytes
+    /// further. A row that the piece cuts off is left out, so every row is read only after the next
+    /// one has begun.
     fn piece(&mut self, piece: &Piece, start: usize, skip: usize, stop: Option<u64>) {
         let text = &piece.bytes[start..];
         let offset = piece.offset + start as u64;
@@ -325,8 +327,8 @@ impl Scan {
         first
     }
 
-    /// Keeps a row that may be the header as well as the first one of data. It counts as the first row whatever it is, so that
-    /// what is drawn of the others does not depend on it.
+    /// Keeps a row that may be the header as well as the first one of data. It counts as the first
+    /// row whatever it is, so that what is drawn of the others does not depend on it.
     fn keep_first(&mut self, record: &ByteRecord, offset: u64) {
         let number = if self.whole { 0 } else { offset };
         let priority = self.sampler.priority(number);
@@ -517,8 +519,8 @@ pub(super) fn repeats<'a>(
         && header.all(|name| cells.next().is_some_and(|cell| cell.trim_ascii() == name))
 }
 
-/// Whether a row of a table of so many columns is a line of nothing but spaces and delimiters, as spreadsheets write below
-/// their tables.
+/// Whether a row of a table of so many columns is a line of nothing but spaces and delimiters, as
+/// spreadsheets write below their tables.
 pub(super) fn is_blank(record: &ByteRecord, columns: usize) -> bool {
     columns > 1 && record.iter().all(|cell| cell.trim_ascii().is_empty())
 }

@@ -1,6 +1,6 @@
-//! What becomes of the values of a file whose columns have types: their profiles and the rows of the
-//! sample. Shared by all formats whose decoders give Arrow arrays; which rows are decoded is theirs
-//! to choose.
+//! What becomes of the values of a file whose columns have types: their profiles and the rows of
+//! the sample. Shared by all formats whose decoders give Arrow arrays; which rows are decoded is
+//! theirs to choose.
 
 use std::ops::Range;
 
@@ -30,8 +30,8 @@ const SMALLEST_BUDGET: u64 = 4 << 10;
 /// More rows than any file has; numbers above come from broken files.
 pub(super) const MAX_ROWS: u64 = 1 << 33;
 
-/// Rows of a part of a file whose rows before it are not counted have numbers with its place in the file
-/// to the left of this many bits, and the row's place in it to the right.
+/// Rows of a part of a file whose rows before it are not counted have numbers with its place in the
+/// file to the left of this many bits, and the row's place in it to the right.
 const PLACE_BITS: u32 = 16;
 
 /// The number of the first row of a part that begins at this byte.
@@ -84,7 +84,8 @@ pub(super) trait Work {
     /// Whether no more bytes may be decoded.
     fn has_no_work(&self) -> bool;
 
-    /// Counts bytes that were unpacked or walked over: a broken file may have very many that become no text.
+    /// Counts bytes that were unpacked or walked over: a broken file may have very many that become
+    /// no text.
     fn charge(&mut self, bytes: u64);
 }
 
@@ -231,8 +232,8 @@ impl Typed {
         self.profiled > self.most_profiled
     }
 
-    /// Whether nothing more is decoded of rows of which these are drawn: all work is done, or only the
-    /// sample goes on and none of them is in it.
+    /// Whether nothing more is decoded of rows of which these are drawn: all work is done, or only
+    /// the sample goes on and none of them is in it.
     pub(super) fn is_done(&self, picks: &[(usize, usize)]) -> bool {
         self.has_no_work() || (self.profile_is_full() && picks.is_empty())
     }

@@ -1,7 +1,7 @@
 //! Files whose names have no extension: the first bytes tell what they are.
 //!
-//! Such a name promises nothing, so whatever is not clearly a table is passed over ([`FileErrorKind::NoTable`]), and no more than
-//! [`LOOK`] bytes of it are fetched.
+//! Such a name promises nothing, so whatever is not clearly a table is passed over
+//! ([`FileErrorKind::NoTable`]), and no more than [`LOOK`] bytes of it are fetched.
 
 use limn_store::Store;
 

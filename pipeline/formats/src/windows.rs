@@ -1,4 +1,5 @@
-//! A text of any length, from its beginning to its end, a window at a time: fetched ahead, unpacked, and made UTF-8.
+//! A text of any length, from its beginning to its end, a window at a time: fetched ahead,
+//! unpacked, and made UTF-8.
 
 use std::io::{self, BufRead, Read};
 
@@ -24,7 +25,8 @@ const LONGEST_ROW: usize = 256 << 20;
 const MOST_TIMES: u64 = 1000;
 const LONG: u64 = 64 << 20;
 
-/// One object from its beginning on, for a thread outside the runtime. What comes next is fetched while the last is read.
+/// One object from its beginning on, for a thread outside the runtime. What comes next is fetched
+/// while the last is read.
 pub(super) struct Sequential {
     object: Ranged,
     /// Where `rest` begins.

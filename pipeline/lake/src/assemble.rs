@@ -37,7 +37,8 @@ pub fn merge_files(files: &[(&str, &FileSummary)], paths: &[&str]) -> Option<Tab
     (!parts.is_empty()).then(|| TableSummary::merge(&parts))
 }
 
-/// What the log of a table, or else the places of files in a table of those at `paths`, say of their rows: columns and values.
+/// What the log of a table, or else the places of files in a table of those at `paths`, say of
+/// their rows: columns and values.
 pub(crate) fn partitions(
     files: &[(&str, &FileSummary)],
     paths: &[&str],

@@ -1,4 +1,5 @@
-//! What tables of equal content have in common: a fingerprint that copies share, whatever they are called.
+//! What tables of equal content have in common: a fingerprint that copies share, whatever they are
+//! called.
 //!
 //! It is made of what is known of each file already: how many rows it has, and of each column its
 //! name, its nulls and the digest of its values in their order ([`ColumnSummary::digest`]). Of a
@@ -15,10 +16,11 @@ use crate::assemble::partitions;
 use crate::layout::Group;
 use crate::settled::settle;
 
-/// The fingerprint of the table that these files (path, summary) of a group make. `None` where there is no row, or no value that may be
-/// known: nothing shows then that two tables are the same.
+/// The fingerprint of the table that these files (path, summary) of a group make. `None` where
+/// there is no row, or no value that may be known: nothing shows then that two tables are the same.
 ///
-/// A table that is cut into files in another way, or whose rows are in another order, has another one.
+/// A table that is cut into files in another way, or whose rows are in another order, has another
+/// one.
 pub fn content(group: &Group, files: &[(&str, &FileSummary)]) -> Option<Fingerprint> {
     let mut files = files.to_vec();
     files.sort_by_key(|(path, _)| *path);

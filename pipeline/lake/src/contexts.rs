@@ -1,8 +1,10 @@
 //! Contexts: text about a table that its rows do not hold (PNEUMA §4).
 //!
 //! They come from contexts files (`{"table": NAME, "context": TEXT}` a line) and from sidecars
-//! (`NAME.md`, `NAME.txt`, `NAME.yaml`, `NAME.html`, `NAME.pdf` beside `NAME.csv` or the directory `NAME`; `NAME.json` beside `NAME.csv`), and from texts about several tables ([`SharedText`]). What they say of a column goes to the column
-//! ([`column_descriptions`]); all of it describes the table.
+//! (`NAME.md`, `NAME.txt`, `NAME.yaml`, `NAME.html`, `NAME.pdf` beside `NAME.csv` or the directory
+//! `NAME`; `NAME.json` beside `NAME.csv`), and from texts about several tables ([`SharedText`]).
+//! What they say of a column goes to the column ([`column_descriptions`]); all of it describes the
+//! table.
 
 mod descriptions;
 mod html;
@@ -105,12 +107,13 @@ fn describe(error: &serde_json::Error) -> String {
 }
 
 /// Reads a sidecar's text: at most [`SIDECAR_BYTES`], cut at a character; bytes that are no UTF-8
-/// become U+FFFD. Of HTML and, with a program that reads them, of PDF it is what a reader of the page would see. Of JSON and of
-/// a `.txt` it is nothing where it holds rows, and of JSON where it is none: they are data files as well, and what is wrong with
-/// them is reported of those.
+/// become U+FFFD. Of HTML and, with a program that reads them, of PDF it is what a reader of the
+/// page would see. Of JSON and of a `.txt` it is nothing where it holds rows, and of JSON where it
+/// is none: they are data files as well, and what is wrong with them is reported of those.
 ///
 /// # Errors
-/// If the store fails, the content is binary (it has a NUL among its first bytes), or it is a PDF whose text is not to be had.
+/// If the store fails, the content is binary (it has a NUL among its first bytes), or it is a PDF
+/// whose text is not to be had.
 pub async fn read_sidecar(
     store: &Store,
     object: &ObjectRecord,
@@ -192,14 +195,15 @@ fn text_of(object: &ObjectRecord, bytes: &[u8]) -> Result<String, FileError> {
         .to_owned())
 }
 
-/// Whether an object may describe a table beside it rather than hold rows, as its path says. What lies in an archive may not.
+/// Whether an object may describe a table beside it rather than hold rows, as its path says. What
+/// lies in an archive may not.
 pub(crate) fn may_describe(path: &str) -> bool {
     let extension = path.rsplit_once('.').map(|(_, extension)| extension);
     extension.is_some_and(|it| it.eq_ignore_ascii_case("json")) && member::split(path).is_none()
 }
 
-/// Whether a text may be a table itself rather than describe one beside it, as its path says: a `.txt` that is not compressed
-/// and in no archive.
+/// Whether a text may be a table itself rather than describe one beside it, as its path says: a
+/// `.txt` that is not compressed and in no archive.
 pub(crate) fn may_be_rows(path: &str) -> bool {
     let extension = path.rsplit_once('.').map(|(_, extension)| extension);
     extension.is_some_and(|it| it.eq_ignore_ascii_case("txt")) && member::split(path).is_none()

@@ -1,7 +1,8 @@
-//! Dates in paths: folders that are days, months or years (`2024/05/20`), and books, databases and archives called by one.
+//! Dates in paths: folders that are days, months or years (`2024/05/20`), and books, databases and
+//! archives called by one.
 //!
-//! The *home* of a file is the folder above the first date of its path, so that what comes each day is seen together.
-//! A file's own name is not looked at here.
+//! The *home* of a file is the folder above the first date of its path, so that what comes each day
+//! is seen together. A file's own name is not looked at here.
 
 use std::ops::Range;
 
@@ -56,7 +57,8 @@ impl Part {
     }
 }
 
-/// The runs of digits and of letters in a name; `None` if it has anything else but points, dashes, underscores and blanks.
+/// The runs of digits and of letters in a name; `None` if it has anything else but points, dashes,
+/// underscores and blanks.
 fn tokens(name: &str) -> Option<Vec<&str>> {
     let mut tokens = Vec::new();
     let mut rest = name;
@@ -187,8 +189,8 @@ pub(crate) fn above(folder: &str) -> &str {
 }
 
 impl<'a> Dated<'a> {
-    /// What files have in common that are alike but for dates: the path below their home without extension, with marks for
-    /// dates, and for what varies in the file's name apart from words.
+    /// What files have in common that are alike but for dates: the path below their home without
+    /// extension, with marks for dates, and for what varies in the file's name apart from words.
     pub(crate) fn mask(&self) -> String {
         let mut masked = String::new();
         let mut at = 0;
@@ -227,8 +229,8 @@ impl<'a> Dated<'a> {
         dates.map(|(date, _)| &below[date.clone()]).collect()
     }
 
-    /// The date as a value: `2024-05-20` of `2024/05/20` and of `20240520`, `2024-05-20 03:00:00` with an hour, else what is
-    /// written.
+    /// The date as a value: `2024-05-20` of `2024/05/20` and of `20240520`, `2024-05-20 03:00:00`
+    /// with an hour, else what is written.
     fn value(&self) -> String {
         let shown = self.dates.iter().map(|(date, is_container)| {
             let name = &self.below[date.clone()];
@@ -274,8 +276,8 @@ fn varies(stem: &str) -> &str {
     }
 }
 
-/// The dates of a table's files at these paths, by path: `None` unless all lie below one folder in places of several
-/// dates.
+/// The dates of a table's files at these paths, by path: `None` unless all lie below one folder in
+/// places of several dates.
 pub(crate) fn dates<'a>(paths: &[&'a str]) -> Option<Vec<(&'a str, String)>> {
     let mut found = Vec::with_capacity(paths.len());
     let mut first: Option<Dated<'a>> = None;

@@ -1,4 +1,5 @@
-//! `.limn.yaml` files: which files of a folder are one table and how they are read, as the people who keep them say.
+//! `.limn.yaml` files: which files of a folder are one table and how they are read, as the people
+//! who keep them say.
 //!
 //! ```yaml
 //! tables:
@@ -13,10 +14,11 @@
 //!   encoding: windows-1252
 //! ```
 //!
-//! A file holds for the data files of its own folder, by their names, and with a slash in the pattern (`*/orders.csv`) for those in
-//! folders of dates below it; the first entry that matches decides. Which table
-//! partitions (`day=1/…`), parts (`part-00000…`) and what is in containers are of is as it always is; parts are read as is
-//! said of their names, and tables in a container as is said of the container's.
+//! A file holds for the data files of its own folder, by their names, and with a slash in the
+//! pattern (`*/orders.csv`) for those in folders of dates below it; the first entry that matches
+//! decides. Which table partitions (`day=1/…`), parts (`part-00000…`) and what is in containers are
+//! of is as it always is; parts are read as is said of their names, and tables in a container as is
+//! said of the container's.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -121,13 +123,15 @@ impl Declared {
         entry.is_some_and(|it| it.reading.delimiter.is_some() || it.reading.header.is_some())
     }
 
-    /// The entry that speaks of a data file; of what is in a container that which speaks of the container.
+    /// The entry that speaks of a data file; of what is in a container that which speaks of the
+    /// container.
     pub(crate) fn entry(&self, path: &str) -> Option<Arc<Declaration>> {
         let (_, rule) = self.rule(member::outside(path))?;
         Some(Arc::clone(&rule.declaration))
     }
 
-    /// The rule that speaks of a file: of its folder, or of the one above all dates of its path. The first one's folder, too.
+    /// The rule that speaks of a file: of its folder, or of the one above all dates of its path.
+    /// The first one's folder, too.
     fn rule(&self, path: &str) -> Option<(&str, &Rule)> {
         let of_folder = |folder: &str, below: &str, is_deep: bool| {
             let (folder, rules) = self.folders.get_key_value(folder)?;

@@ -1,17 +1,20 @@
 //! Which files of a family are one table: tables evolve, and strays lie among their files.
 //!
-//! Two files follow from one another if two thirds of their columns have the same names, or one has a single column more:
-//! columns come, go, move and are renamed one at a time. A family's table is its largest set of files that follow from one another, directly or over
-//! others, if that is three quarters of them. The others are tables of their own; without such a set all files are. A
-//! file whose columns have no names belongs to the table if it is as wide as one that does; and so does a file whose names no
-//! other has, if they may as well be its first row of data, and as many of its columns are of numbers or dates.
+//! Two files follow from one another if two thirds of their columns have the same names, or one has
+//! a single column more: columns come, go, move and are renamed one at a time. A family's table is
+//! its largest set of files that follow from one another, directly or over others, if that is three
+//! quarters of them. The others are tables of their own; without such a set all files are. A file
+//! whose columns have no names belongs to the table if it is as wide as one that does; and so does
+//! a file whose names no other has, if they may as well be its first row of data, and as many of
+//! its columns are of numbers or dates.
 //!
 //! Names that differ in case, blanks, underscores or hyphens only are the same ([`spelt`]).
 //!
-//! Of the sheets of a book (`sheets.rs` says what their names tell) those with the same columns are one table, if they are three
-//! quarters of them, or if their names are alike: see [`book`].
+//! Of the sheets of a book (`sheets.rs` says what their names tell) those with the same columns are
+//! one table, if they are three quarters of them, or if their names are alike: see [`book`].
 //!
-//! The result is a function of the set of (path, columns), whatever the order in which files are read.
+//! The result is a function of the set of (path, columns), whatever the order in which files are
+//! read.
 
 mod book;
 
@@ -31,8 +34,8 @@ pub const PROBES: usize = 8;
 /// Files whose names take more comparing than this are no table.
 const MOST_WORK: usize = 100_000_000;
 
-/// What is compared of files: the names of its columns as [`spelt`], sorted; of JSON those of the rows' keys, since what is in
-/// objects and lists differs from row to row.
+/// What is compared of files: the names of its columns as [`spelt`], sorted; of JSON those of the
+/// rows' keys, since what is in objects and lists differs from row to row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Shape {
     names: Vec<Box<str>>,
@@ -84,7 +87,8 @@ fn common(a: &[Box<str>], b: &[Box<str>]) -> usize {
     count
 }
 
-/// The keys of rows of JSON, by the paths of columns (`address.city`, `tags[]`), which stand together.
+/// The keys of rows of JSON, by the paths of columns (`address.city`, `tags[]`), which stand
+/// together.
 fn row_keys(summary: &FileSummary) -> impl Iterator<Item = &str> {
     let key = |path: &'_ str| path.find(['.', '[']).unwrap_or(path.len());
     let keys = summary.column_names().map(move |path| &path[..key(path)]);
@@ -157,8 +161,8 @@ impl<'a> Shapes<'a> {
         self.of.contains_key(path)
     }
 
-    /// The files of which `is_meant` holds by their shapes: a file that several delimiters cut has the one that another
-    /// file has.
+    /// The files of which `is_meant` holds by their shapes: a file that several delimiters cut has
+    /// the one that another file has.
     fn by_shape(&self, is_meant: impl Fn(&str) -> bool) -> HashMap<usize, OfShape<'a>> {
         let seen = || self.of.iter().filter(|(path, _)| is_meant(path));
         let clear = seen().filter(|(_, it)| it.others.is_empty());
@@ -175,8 +179,8 @@ impl<'a> Shapes<'a> {
         shapes
     }
 
-    /// Shapes whose names rather are a row of data, among those of these files: of one file each, that has no name in common
-    /// with any of others as wide; and these are more files.
+    /// Shapes whose names rather are a row of data, among those of these files: of one file each,
+    /// that has no name in common with any of others as wide; and these are more files.
     fn of_data(&self, files: &HashMap<usize, OfShape<'_>>) -> HashSet<usize> {
         let named = self.distinct.iter().filter(|(it, _)| !it.is_nameless);
         let named = named.filter_map(|(shape, id)| Some((shape, *id, files.get(id)?)));
@@ -201,8 +205,8 @@ impl<'a> Shapes<'a> {
         of_data
     }
 
-    /// The largest set of files among those of which `is_meant` holds that follow from one another; of several such the one
-    /// with the first paths; and how many were looked at.
+    /// The largest set of files among those of which `is_meant` holds that follow from one another;
+    /// of several such the one with the first paths; and how many were looked at.
     fn largest(&self, is_meant: impl Fn(&str) -> bool) -> (HashSet<&'a str>, usize) {
         let mut files = self.by_shape(is_meant);
         let looked_at = files.values().map(|it| it.paths.len()).sum();
@@ -300,7 +304,8 @@ fn is_book(family: &Group) -> bool {
     paths.all(|path| sheets::book(path) == Some(family.path.as_str()))
 }
 
-/// Sets of files whose shapes follow from one another; those without names go with each set that has one as wide.
+/// Sets of files whose shapes follow from one another; those without names go with each set that
+/// has one as wide.
 fn sets<'a>(
     named: Vec<(&Shape, Vec<&'a str>)>,
     nameless: &[(&Shape, Vec<&'a str>)],

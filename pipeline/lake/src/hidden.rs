@@ -14,7 +14,8 @@ const LITTER: [&str; 8] = [
     "@eadir",
     "#recycle",
 ];
-/// How names end that a program gives to what it has not finished, or to its notes about a file, in any case.
+/// How names end that a program gives to what it has not finished, or to its notes about a file, in
+/// any case.
 const UNFINISHED: [&str; 14] = [
     "~",
     ".tmp",
@@ -32,10 +33,11 @@ const UNFINISHED: [&str; 14] = [
     ".crc",
 ];
 
-/// Whether writers mean this object to be skipped: a component that starts with `.` or `_`, as Hadoop's and
-/// Spark's own do (`_SUCCESS`, `_temporary`, `_started_…`, `.x.csv.crc`, `.~lock.x.xlsx#`); what a program is
-/// writing, or keeps beside its files (`x.csv.tmp`, `~$x.xlsx`, `Thumbs.db`). Of a directory,
-/// `_key=value` is a partition nevertheless (Spark's rule); and dbt's files are called `_models.yml`.
+/// Whether writers mean this object to be skipped: a component that starts with `.` or `_`, as
+/// Hadoop's and Spark's own do (`_SUCCESS`, `_temporary`, `_started_…`, `.x.csv.crc`,
+/// `.~lock.x.xlsx#`); what a program is writing, or keeps beside its files (`x.csv.tmp`,
+/// `~$x.xlsx`, `Thumbs.db`). Of a directory, `_key=value` is a partition nevertheless (Spark's
+/// rule); and dbt's files are called `_models.yml`.
 pub(crate) fn is_hidden(path: &str) -> bool {
     let (directory, name) = split_path(path);
     name.starts_with('.')

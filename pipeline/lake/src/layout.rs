@@ -1,12 +1,14 @@
 //! Which objects make which tables: a pure function of the set of paths.
 //!
-//! A table that has a log is what that says ([`LogTable`]). Of other objects the own path decides first: a file below `key=value` components or named
-//! `part-00000…` belongs to the table of its directory ([`GroupKind::Directory`]). Of the others, those
-//! of one directory that are named alike may be one table ([`GroupKind::Family`], `alike.rs`), and so may those in folders of dates,
-//! or in books, databases and archives called by dates, whose paths are alike (`dated.rs`); which of
-//! them are shows when their columns are read. Else each is its own ([`GroupKind::File`]). Names follow:
-//! a file's is its path without extension, a directory's its path, a family's its directory's or what its files'
-//! paths share (`exports/orders_*`, `landing/*/orders`), and where two would share a name the files keep their extensions.
+//! A table that has a log is what that says ([`LogTable`]). Of other objects the own path decides
+//! first: a file below `key=value` components or named `part-00000…` belongs to the table of its
+//! directory ([`GroupKind::Directory`]). Of the others, those of one directory that are named alike
+//! may be one table ([`GroupKind::Family`], `alike.rs`), and so may those in folders of dates, or
+//! in books, databases and archives called by dates, whose paths are alike (`dated.rs`); which of
+//! them are shows when their columns are read. Else each is its own ([`GroupKind::File`]). Names
+//! follow: a file's is its path without extension, a directory's its path, a family's its
+//! directory's or what its files' paths share (`exports/orders_*`, `landing/*/orders`), and where
+//! two would share a name the files keep their extensions.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -174,7 +176,8 @@ struct Sorted {
     // Which of `loose` may be one table, in one directory and in places of several dates.
     alike: BTreeMap<String, Vec<Alike>>,
     series: Vec<Series>,
-    // Of containers: what is to be told or remembered, and is no table: remarks, and texts among the files of a table.
+    // Of containers: what is to be told or remembered, and is no table: remarks, and texts among
+    // the files of a table.
     strays: Objects,
     // What is read with tables, or passed over beside them.
     parts: Parts,
@@ -303,7 +306,8 @@ impl Sorted {
         self.sidecars.sort_unstable();
     }
 
-    /// Of a directory that is one table, a file that is there without compression, too, is a copy and stands for itself.
+    /// Of a directory that is one table, a file that is there without compression, too, is a copy
+    /// and stands for itself.
     fn part_copies(&mut self) {
         for files in self.directories.values_mut() {
             let paths = files.iter().map(|(object, _)| object.path.clone());
@@ -382,8 +386,8 @@ impl Sorted {
     }
 }
 
-/// What a sidecar is a sidecar of: its path without `.md`, `.txt`, `.yaml`, `.html` or `.pdf`. Texts that come with any
-/// folder (a readme, a licence) are none.
+/// What a sidecar is a sidecar of: its path without `.md`, `.txt`, `.yaml`, `.html` or `.pdf`.
+/// Texts that come with any folder (a readme, a licence) are none.
 fn sidecar_stem(path: &str) -> Option<&str> {
     let stem = place::without_extension(path);
     let extension = path.get(stem.len() + 1..)?;

@@ -1,7 +1,7 @@
 //! Names of months, in names of folders, files and sheets.
 
-/// Months in Danish, Dutch, English, French, German, Italian, Norwegian, Polish, Portuguese, Spanish and Swedish, without
-/// accents; abbreviated in English and German.
+/// Months in Danish, Dutch, English, French, German, Italian, Norwegian, Polish, Portuguese,
+/// Spanish and Swedish, without accents; abbreviated in English and German.
 #[rustfmt::skip]
 const MONTHS: [&str; 111] = [
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",

@@ -12,7 +12,8 @@ use crate::months::{is_accent, is_month};
 /// Hive's name for a partition whose key is null.
 pub(crate) const HIVE_NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
-/// A path's directory (`""` for the root; of what lies at the top of a container the container) and file name.
+/// A path's directory (`""` for the root; of what lies at the top of a container the container) and
+/// file name.
 pub(crate) fn split_path(path: &str) -> (&str, &str) {
     let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
     (directory.trim_end_matches('/'), name)
@@ -111,8 +112,8 @@ pub(crate) fn percent_decoded(text: &str) -> String {
 /// Stands for what varies between like-named files. Not a character of any usual name.
 pub(crate) const MASK: char = '\u{1}';
 
-/// A file name's pattern: uuids, hexadecimal ids of at least eight digits, runs of digits (so dates too) and names of
-/// months are masked.
+/// A file name's pattern: uuids, hexadecimal ids of at least eight digits, runs of digits (so dates
+/// too) and names of months are masked.
 pub(crate) fn mask(stem: &str) -> String {
     masked(stem, varying(stem))
 }

@@ -1,9 +1,9 @@
 //! How far a change of one object reaches: the folder whose groups it can change.
 //!
 //! Which objects make which tables depends on their paths alone ([`crate::layout`]), and an object
-//! decides about its own table, its own directory (of folders of dates the one above them), and files that would share a name
-//! with those; texts that programs write about tables, about the folder beside (`SharedKind`). So a part of a lake can be laid
-//! out without the rest.
+//! decides about its own table, its own directory (of folders of dates the one above them), and
+//! files that would share a name with those; texts that programs write about tables, about the
+//! folder beside (`SharedKind`). So a part of a lake can be laid out without the rest.
 
 use limn_formats::Format;
 use limn_formats::member::outside;
@@ -14,7 +14,8 @@ use crate::place::{split_path, table_directory, without_extension};
 use crate::sources::log_of;
 
 /// The folder (`""` for the root) that an object's change is confined to, unless a file beside the
-/// folder [`shares its name`](shares_name): then it is the folder's parent. It is above all dates of the path.
+/// folder [`shares its name`](shares_name): then it is the folder's parent. It is above all dates
+/// of the path.
 pub fn reach(path: &str) -> &str {
     let table = log_of(path).or_else(|| table_directory(path));
     let described = || described_below(path).filter(|_| describes_beside(path));

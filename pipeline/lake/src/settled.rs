@@ -10,10 +10,12 @@
 //! - of numbers the decimal mark that values of any file prove for the column;
 //! - of nothing but signs such as `-` nulls, if all other files have numbers or dates there;
 //! - of first rows what `first_rows.rs` says;
-//! - of delimiters that cut a small file evenly ([`FileSummary::otherwise`]) the one that gives it the names of another file.
+//! - of delimiters that cut a small file evenly ([`FileSummary::otherwise`]) the one that gives it
+//!   the names of another file.
 //!
-//! Where nothing is proven, or different things are, each file is read as it would be by itself. The result is a
-//! function of the set of files: a file that comes or goes may change how others are read, without reading them. See decision 38.
+//! Where nothing is proven, or different things are, each file is read as it would be by itself.
+//! The result is a function of the set of files: a file that comes or goes may change how others
+//! are read, without reading them. See decision 38.
 
 mod first_rows;
 mod logged;
@@ -34,8 +36,9 @@ pub(crate) use self::first_rows::typed;
 use self::first_rows::{add_first_row, data_row};
 pub(crate) use self::logged::{constants, table};
 
-/// The summaries of a table's files, given in path order, each read as all of them show: borrowed where that is as the file is read
-/// by itself. Nothing is open in them any more but first rows that stay headers, which count nowhere.
+/// The summaries of a table's files, given in path order, each read as all of them show: borrowed
+/// where that is as the file is read by itself. Nothing is open in them any more but first rows
+/// that stay headers, which count nowhere.
 pub(crate) fn settle<'a>(files: &[FilePart<'a>]) -> Vec<Cow<'a, FileSummary>> {
     if let Some(table) = table(files.iter().map(|file| file.summary)) {
         return logged::named(files, table);
@@ -211,8 +214,8 @@ impl Shown {
         }
     }
 
-    /// How a column of one file is read, if that is open and shown here; `first` is its value in a row that is not counted
-    /// yet.
+    /// How a column of one file is read, if that is open and shown here; `first` is its value in a
+    /// row that is not counted yet.
     fn reading(&self, column: &ColumnSummary, first: Option<&str>) -> Option<Reading> {
         let is_proven = |it: &Option<Notation>| it.as_ref().is_some_and(|it| self.proves(it));
         if !column.otherwise.is_empty() {

@@ -1,8 +1,9 @@
 //! What names of sheets say: a sheet for each year, month, region or number, and sheets of totals.
 //!
-//! Sheets may belong together by names that are alike but for such words ([`form`]), or by their columns alone: which do shows
-//! when they are read ([`crate::evolution`]). What distinguishes them is in their names alone, so their
-//! table has it as a column ([`column`]): `year`, `quarter`, `month` or `region`, else the name as `sheet`.
+//! Sheets may belong together by names that are alike but for such words ([`form`]), or by their
+//! columns alone: which do shows when they are read ([`crate::evolution`]). What distinguishes them
+//! is in their names alone, so their table has it as a column ([`column`]): `year`, `quarter`,
+//! `month` or `region`, else the name as `sheet`.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +39,8 @@ const TOTALS: [&str; 22] = [
     "合計",
 ];
 
-/// Points of the compass, continents and the markets that companies divide the world into, in words.
+/// Points of the compass, continents and the markets that companies divide the world into, in
+/// words.
 const REGIONS: [&str; 42] = [
     "north",
     "northern",
@@ -172,7 +174,8 @@ pub(crate) fn is_total(path: &str) -> bool {
     name.is_some_and(|name| TOTALS.contains(&name.trim()))
 }
 
-/// What the names of a table's sheets have in common; `None` for a name in which nothing can vary, and for no sheet.
+/// What the names of a table's sheets have in common; `None` for a name in which nothing can vary,
+/// and for no sheet.
 pub(crate) fn form(path: &str) -> Option<String> {
     let mut form: Vec<String> = Vec::new();
     for (_, word, says) in words(name_of(path)?) {
@@ -189,7 +192,8 @@ pub(crate) fn form(path: &str) -> Option<String> {
     varies.then(|| form.join(" "))
 }
 
-/// The form of those sheets of a file that may be one table: the only one that several of them have.
+/// The form of those sheets of a file that may be one table: the only one that several of them
+/// have.
 pub(crate) fn common_form<'a>(paths: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut forms: BTreeMap<String, usize> = BTreeMap::new();
     for form in paths.filter_map(form) {
@@ -210,7 +214,8 @@ pub(crate) struct SheetColumn {
 }
 
 impl SheetColumn {
-    /// Of a table with files at these paths; `None` where they are not sheets of several names, or of books in different folders.
+    /// Of a table with files at these paths; `None` where they are not sheets of several names, or
+    /// of books in different folders.
     pub(crate) fn of(paths: &[&str]) -> Option<SheetColumn> {
         let [first, _, ..] = paths else {
             return None;

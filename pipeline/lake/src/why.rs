@@ -1,6 +1,8 @@
-//! Why a table is what it is, and why its files are read as they are: what the catalog knows of that, in words.
+//! Why a table is what it is, and why its files are read as they are: what the catalog knows of
+//! that, in words.
 //!
-//! Everything follows from the files' paths, their summaries and what people declare of them; nothing is kept for it.
+//! Everything follows from the files' paths, their summaries and what people declare of them;
+//! nothing is kept for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -94,8 +96,8 @@ pub struct KnownColumn<'a> {
     pub in_files: Option<&'a str>,
 }
 
-/// Why a table is what it is. `others` are other tables of the lake that may have files named like its own; without
-/// `shows_values` nothing is given that may be a value: signs, paths and patterns.
+/// Why a table is what it is. `others` are other tables of the lake that may have files named like
+/// its own; without `shows_values` nothing is given that may be a value: signs, paths and patterns.
 pub fn why(
     table: Known<'_>,
     columns: &[KnownColumn<'_>],
@@ -223,7 +225,8 @@ fn rule(table: Known<'_>, kind: GroupKind, shows_values: bool) -> (&'static str,
     }
 }
 
-/// The folder, or the one above all dates, and the mask of a file's name or its path from there on, if anything varies in it.
+/// The folder, or the one above all dates, and the mask of a file's name or its path from there on,
+/// if anything varies in it.
 fn mask_of(path: &str) -> Option<(&str, String)> {
     if let Some(dated) = dates::dated(path) {
         return Some((dated.home, dated.mask()));

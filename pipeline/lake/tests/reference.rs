@@ -1,10 +1,12 @@
 //! Every table of three corpora as limn reads it, held against what DuckDB reads there.
 //!
 //! The corpora lie beside the repository, where they do; DuckDB's figures are kept in
-//! `tests/reference/figures.jsonl` (`expected.py` beside it makes them). What limn says otherwise is known, with its reason, in
-//! `tests/reference/disagreements.tsv`: the test fails for any other, and for one that is no more. After a change
-//! `LIMN_WRITE_DISAGREEMENTS=1 cargo test --release --workspace --test corpora reference -- --ignored --nocapture` writes the list anew. Reasons are kept; what is
-//! new comes first, below `# ?`, and fails until a reason is written there.
+//! `tests/reference/figures.jsonl` (`expected.py` beside it makes them). What limn says otherwise
+//! is known, with its reason, in `tests/reference/disagreements.tsv`: the test fails for any other,
+//! and for one that is no more. After a change
+//! `LIMN_WRITE_DISAGREEMENTS=1 cargo test --release --workspace --test corpora reference -- --ignored --nocapture`
+//! writes the list anew. Reasons are kept; what is new comes first, below `# ?`, and fails until a
+//! reason is written there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -128,7 +130,8 @@ fn compare(name: &str, ours: &Table, theirs: &Table) -> (Vec<Disagreement>, usiz
     (found, agreed)
 }
 
-/// The known disagreements and their reasons: a reason's line begins with `#`, what it is the reason of follows.
+/// The known disagreements and their reasons: a reason's line begins with `#`, what it is the
+/// reason of follows.
 fn known() -> BTreeMap<Disagreement, String> {
     let text = fs::read_to_string(kept("disagreements.tsv")).unwrap_or_default();
     let mut reason = NO_REASON;

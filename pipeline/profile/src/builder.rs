@@ -2,7 +2,8 @@
 //!
 //! [`ColumnBuilder`] takes one column's values in one pass: infers the type, counts nulls, keeps
 //! minimum and maximum in the order of the type, and the values themselves in a
-//! [`Frequent`](crate::values::Frequent). A value it still remembers costs a hash and a look-up, nothing else.
+//! [`Frequent`](crate::values::Frequent). A value it still remembers costs a hash and a look-up,
+//! nothing else.
 
 use crate::bounds::{self, Bounds};
 use crate::data_type::DataType;
@@ -28,7 +29,8 @@ pub struct ColumnBuilder {
     // Both are kept while the type may still widen to text.
     by_bytes: Option<Bounds<u64>>,
     by_value: Option<Bounds<f64>>,
-    // A number or instant beyond those that are ordered: none is known to be the least or the greatest.
+    // A number or instant beyond those that are ordered: none is known to be the least or the
+    // greatest.
     is_beyond: bool,
     footer: Footer,
     // How values may be written, where that is asked for and anything is left.
@@ -39,7 +41,8 @@ pub struct ColumnBuilder {
     is_declared: bool,
     // Decimals are declared to have commas: a point is no plain one.
     asks_points: bool,
-    // Cells that may stand for a missing value are looked for, and found. Till the end the type is that of the others.
+    // Cells that may stand for a missing value are looked for, and found. Till the end the type is
+    // that of the others.
     is_asked: bool,
     has_markers: bool,
 }
@@ -95,7 +98,8 @@ impl ColumnBuilder {
         self
     }
 
-    /// Whether the column has [markers](infer::is_marker), and all its other values are plain numbers or plain dates.
+    /// Whether the column has [markers](infer::is_marker), and all its other values are plain
+    /// numbers or plain dates.
     pub fn is_plain_but_for_markers(&self) -> bool {
         self.has_markers
             && match self.data_type.order() {
@@ -208,8 +212,8 @@ impl ColumnBuilder {
         self.data_type.widen_with(&class);
     }
 
-    /// Takes the next value of a source that types each value (`None` is null, and still carries the type). Values
-    /// are to be written such that equal values have equal text.
+    /// Takes the next value of a source that types each value (`None` is null, and still carries
+    /// the type). Values are to be written such that equal values have equal text.
     #[inline]
     pub fn push_typed(&mut self, data_type: &DataType, value: Option<&str>) {
         self.data_type.widen_with(data_type);
@@ -251,8 +255,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// Takes the next value of a column that has been [declared](ColumnBuilder::set_type) to hold nothing but values of its type;
-    /// `known` is what it is ordered by, where that is at hand.
+    /// Takes the next value of a column that has been [declared](ColumnBuilder::set_type) to hold
+    /// nothing but values of its type; `known` is what it is ordered by, where that is at hand.
     #[inline]
     pub fn push_declared(&mut self, value: &str, known: Option<f64>) {
         self.values += 1;
@@ -345,15 +349,16 @@ impl ColumnBuilder {
         }
     }
 
-    /// The summary of a column of nothing but [markers](infer::is_marker) if they are no values. Without a name.
+    /// The summary of a column of nothing but [markers](infer::is_marker) if they are no values.
+    /// Without a name.
     pub fn without_markers(&self, exact: bool) -> ColumnSummary {
         let mut others = ColumnBuilder::new("");
         others.push_nulls(self.nulls + self.values);
         others.finish(exact)
     }
 
-    /// The summary of a column to which the elements of lists were pushed: how many rows have any, and how many elements
-    /// those rows have, of which perhaps not all were pushed.
+    /// The summary of a column to which the elements of lists were pushed: how many rows have any,
+    /// and how many elements those rows have, of which perhaps not all were pushed.
     pub fn finish_list(self, rows: u64, elements: u64, exact: bool) -> ColumnSummary {
         let mut summary = self.finish(exact);
         let profile = &mut summary.profile;

@@ -13,7 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// What kind of values a column holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DataType {
-    /// No value has been seen: the column is empty or all null. The identity of [`DataType::widen`].
+    /// No value has been seen: the column is empty or all null. The identity of
+    /// [`DataType::widen`].
     #[default]
     Unknown,
     /// `true` and `false`.
@@ -30,7 +31,8 @@ pub enum DataType {
     Text,
     /// Bytes that are no text. Their values are not profiled.
     Binary,
-    /// A type of the file format that is none of the above, by its name there (`list`, `struct`, `time`, …).
+    /// A type of the file format that is none of the above, by its name there (`list`, `struct`,
+    /// `time`, …).
     Other(String),
 }
 

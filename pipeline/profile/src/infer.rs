@@ -1,8 +1,9 @@
 //! What kind of value a cell's text is: integer, float, boolean, date, timestamp or text.
 //!
-//! Text files carry no types, so every cell of a CSV file is classified: this runs once per cell and
-//! is therefore written by hand, one look at the bytes, no allocation, no regular expressions. How
-//! the classes of a column's cells add up to the column's type is the column builder's business.
+//! Text files carry no types, so every cell of a CSV file is classified: this runs once per cell
+//! and is therefore written by hand, one look at the bytes, no allocation, no regular expressions.
+//! How the classes of a column's cells add up to the column's type is the column builder's
+//! business.
 //!
 //! The rules lean towards text wherever a number would lose something: `007` and `01234` are text
 //! (identifiers, post codes), so are integers beyond 64 bits, `1,234`, `12 %` and `1.2.3`.
@@ -72,7 +73,8 @@ pub fn is_null(text: &str) -> bool {
     }
 }
 
-/// Which cells say that there is no value: limn's own signs ([`is_null`]), or those that people declare.
+/// Which cells say that there is no value: limn's own signs ([`is_null`]), or those that people
+/// declare.
 #[derive(Clone, Copy)]
 pub struct Nulls<'a>(Option<&'a [String]>);
 
@@ -97,8 +99,8 @@ impl<'a> Nulls<'a> {
     }
 }
 
-/// Whether a cell is a sign that people put where a number or date is missing. It may as well be a value: what all other
-/// values of its column are decides.
+/// Whether a cell is a sign that people put where a number or date is missing. It may as well be a
+/// value: what all other values of its column are decides.
 #[inline]
 pub fn is_marker(text: &str) -> bool {
     text.len() <= 4
@@ -123,7 +125,8 @@ fn value(cell: &str) -> Option<f64> {
     if body.len() > POWERS.len() {
         return cell.parse().ok();
     }
-    // So few digits are exact, as is the power of ten that divides them: only the quotient is rounded.
+    // So few digits are exact, as is the power of ten that divides them: only the quotient is
+    // rounded.
     let (mut digits, mut behind) = (0u64, None);
     for byte in body {
         match byte {
@@ -148,8 +151,8 @@ const POWERS: [f64; 15] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14,
 ];
 
-/// The instant of a cell that [`classify`] calls date or timestamp, in microseconds since 1970 (UTC,
-/// also where the cell names no zone): what such columns are ordered by.
+/// The instant of a cell that [`classify`] calls date or timestamp, in microseconds since 1970
+/// (UTC, also where the cell names no zone): what such columns are ordered by.
 ///
 /// In `1/2/2024` the first number is taken as the month, in `1.2.2024` and `1-2-2024` the second;
 /// where that month is impossible, the other.
@@ -282,7 +285,8 @@ pub fn day_number(year: u32, month: u32, day: u32) -> Option<i64> {
     Some(era * 146_097 + day_of_era - 719_468)
 }
 
-/// Microseconds of `hh:mm`, `hh:mm:ss` or `hh:mm:ss.fraction`, less the zone's offset if there is one.
+/// Microseconds of `hh:mm`, `hh:mm:ss` or `hh:mm:ss.fraction`, less the zone's offset if there is
+/// one.
 pub(crate) fn time_of_day(time: &[u8]) -> Option<i64> {
     let (hour, hour_length, rest) = small(time)?;
     let (minute, 2, mut rest) = rest.strip_prefix(b":").and_then(small)? else {

@@ -1,4 +1,5 @@
-//! How many distinct values a column has, whether they are unique, and which columns are likely keys.
+//! How many distinct values a column has, whether they are unique, and which columns are likely
+//! keys.
 //!
 //! | figure | exact | otherwise |
 //! |---|---|---|
@@ -15,16 +16,16 @@ use crate::profile::ColumnProfile;
 use crate::summary::{ColumnSummary, TableSummary};
 use crate::values::join_key;
 
-/// A sketch may say so many standard errors less than there are values, and the column still be unique: one
-/// unique column in 700 is missed.
+/// A sketch may say so many standard errors less than there are values, and the column still be
+/// unique: one unique column in 700 is missed.
 const TOLERANCE: f64 = 3.0;
 /// Text of more words than this, on average, is prose: nobody refers to a row by it.
 const WORDS_OF_A_KEY: usize = 5;
 
 impl ColumnProfile {
     /// How many distinct values there are, never more than there are values; exact if
-    /// [`ColumnProfile::distinct_exact`], otherwise an estimate of what was looked at. As many as there are
-    /// values where [`ColumnProfile::is_unique`].
+    /// [`ColumnProfile::distinct_exact`], otherwise an estimate of what was looked at. As many as
+    /// there are values where [`ColumnProfile::is_unique`].
     pub fn distinct(&self) -> u64 {
         if self.is_unique() {
             self.counted()
@@ -38,17 +39,18 @@ impl ColumnProfile {
         self.exact && self.frequent.distinct_exact()
     }
 
-    /// The relative standard error of [`ColumnProfile::distinct`] as a count of what was looked at: 0 below 128
-    /// distinct values, otherwise 3.25 % (in tables of more than 512 columns up to 9.2 %). Ertl's estimator is
-    /// nearly normal: 95 % of counts are within two standard errors. A column that is taken to be unique
-    /// ([`ColumnProfile::is_unique`]) is said to have as many distinct values as values: where few repeat unseen,
-    /// that is up to three standard errors more than the estimate.
+    /// The relative standard error of [`ColumnProfile::distinct`] as a count of what was looked at:
+    /// 0 below 128 distinct values, otherwise 3.25 % (in tables of more than 512 columns up to 9.2
+    /// %). Ertl's estimator is nearly normal: 95 % of counts are within two standard errors. A
+    /// column that is taken to be unique ([`ColumnProfile::is_unique`]) is said to have as many
+    /// distinct values as values: where few repeat unseen, that is up to three standard errors more
+    /// than the estimate.
     pub fn distinct_error(&self) -> f64 {
         self.frequent.distinct_error()
     }
 
-    /// Distinct values as a share of the values that were looked at, 0 to 1; 0 without values. The relative
-    /// standard error is [`ColumnProfile::distinct_error`].
+    /// Distinct values as a share of the values that were looked at, 0 to 1; 0 without values. The
+    /// relative standard error is [`ColumnProfile::distinct_error`].
     pub fn uniqueness(&self) -> f64 {
         match self.counted() {
             0 => 0.0,
@@ -58,10 +60,11 @@ impl ColumnProfile {
 
     /// Whether no value that was looked at occurs twice; false without values.
     ///
-    /// "No" is certain, but for one unique column in 700 beyond 128 distinct values. "Yes" is certain below 128
-    /// distinct values. Beyond, a share p of distinct values that repeat stays unseen with probability
-    /// (1 − p)^128: 28 % for one in a hundred, 0.1 % for one in twenty. In tables of more than 512 columns fewer
-    /// values are kept: beyond 4,096 columns 16, and one in twenty stays unseen with 44 %.
+    /// "No" is certain, but for one unique column in 700 beyond 128 distinct values. "Yes" is
+    /// certain below 128 distinct values. Beyond, a share p of distinct values that repeat stays
+    /// unseen with probability (1 − p)^128: 28 % for one in a hundred, 0.1 % for one in twenty. In
+    /// tables of more than 512 columns fewer values are kept: beyond 4,096 columns 16, and one in
+    /// twenty stays unseen with 44 %.
     pub fn is_unique(&self) -> bool {
         let counted = self.counted();
         // A list's elements distinguish no rows.
@@ -75,9 +78,9 @@ impl ColumnProfile {
 }
 
 impl ColumnSummary {
-    /// Whether the column may be what a row is known by: every row has a value and another one, there are at
-    /// least two rows, and the values are of a kind that keys are: whole numbers, dates, times and texts
-    /// that are no prose.
+    /// Whether the column may be what a row is known by: every row has a value and another one,
+    /// there are at least two rows, and the values are of a kind that keys are: whole numbers,
+    /// dates, times and texts that are no prose.
     pub fn is_likely_key(&self) -> bool {
         let profile = &self.profile;
         profile.counted() >= 2
@@ -107,9 +110,9 @@ impl ColumnSummary {
 }
 
 impl TableSummary {
-    /// The columns (by number) that are likely keys of the table called `table`, the likeliest first: by what
-    /// the name promises (`id`, then `<table>_id`, then others that end like keys), whole numbers and texts before
-    /// dates and times, then in the order of the table.
+    /// The columns (by number) that are likely keys of the table called `table`, the likeliest
+    /// first: by what the name promises (`id`, then `<table>_id`, then others that end like keys),
+    /// whole numbers and texts before dates and times, then in the order of the table.
     pub fn likely_keys(&self, table: &str) -> Vec<usize> {
         let columns = self.columns.iter().enumerate();
         let mut keys: Vec<usize> = columns
@@ -147,8 +150,8 @@ fn promise(column: &str, table: &str) -> u8 {
     }
 }
 
-/// What stands before `word` (in lower case), if the name ends with it as a word of its own: `customer_` of
-/// `customer_id`, `customer` of `customerId`, none of `paid`.
+/// What stands before `word` (in lower case), if the name ends with it as a word of its own:
+/// `customer_` of `customer_id`, `customer` of `customerId`, none of `paid`.
 fn before_word<'a>(name: &'a str, word: &str) -> Option<&'a str> {
     let name = name.trim_end_matches(|letter: char| !letter.is_alphanumeric());
     let (before, end) = name.split_at_checked(name.len().checked_sub(word.len())?)?;

@@ -1,9 +1,11 @@
 //! What values look like: of a column, of a file, of a table.
 //!
-//! Values become a [`ColumnProfile`] ([`ColumnBuilder`]), rows a [`RowSample`] ([`sample`]), both together a [`FileSummary`];
-//! the summaries of a table's files merge into a [`TableSummary`]. Types are inferred of text ([`infer`]), and so is how numbers and
-//! dates are written ([`notation`]). From a profile follow keys ([`keys`]), forms of values ([`patterns`]) and how two columns
-//! overlap ([`value_set`]). Which values are not to be kept is decided here, too ([`privacy`]).
+//! Values become a [`ColumnProfile`] ([`ColumnBuilder`]), rows a [`RowSample`] ([`sample`]), both
+//! together a [`FileSummary`]; the summaries of a table's files merge into a [`TableSummary`].
+//! Types are inferred of text ([`infer`]), and so is how numbers and dates are written
+//! ([`notation`]). From a profile follow keys ([`keys`]), forms of values ([`patterns`]) and how
+//! two columns overlap ([`value_set`]). Which values are not to be kept is decided here, too
+//! ([`privacy`]).
 //!
 //! Nothing here knows of files, their formats or stores.
 //!
@@ -19,15 +21,18 @@
 //! ```
 //!
 //! # Guarantees
-//! - A table's row sample is uniform over all its rows and does not depend on how they are cut into reads. Counts of values are
-//!   exact while a column has fewer than 128 distinct values and every row was looked at; what is estimated beyond is marked, and has
-//!   error bounds ([`keys`], [`value_set`], [`patterns`]).
-//! - A merge is a function of the set of files, which are given in path order; samples and sketches hash the same in every build.
+//! - A table's row sample is uniform over all its rows and does not depend on how they are cut into
+//!   reads. Counts of values are exact while a column has fewer than 128 distinct values and every
+//!   row was looked at; what is estimated beyond is marked, and has error bounds ([`keys`],
+//!   [`value_set`], [`patterns`]).
+//! - A merge is a function of the set of files, which are given in path order; samples and sketches
+//!   hash the same in every build.
 //! - What a column takes in memory is bounded, whatever its values are.
 //!
 //! # Non-guarantees
 //! - Types are inferred to describe a table, not to parse it.
-//! - Privacy goes by names of columns and forms of values; names of persons, addresses and birthdays have none.
+//! - Privacy goes by names of columns and forms of values; names of persons, addresses and
+//!   birthdays have none.
 //!
 //! # Recovery
 //! Nothing here keeps state or fails. Values that were redacted are gone: read the files again.

@@ -1,9 +1,11 @@
-//! What the log of a table says of its files: Delta Lake's transaction log, Apache Iceberg's metadata and manifests, Apache
-//! Hudi's timeline ([decision 42](../../../docs/decisions/042-tables-by-their-logs.md)).
+//! What the log of a table says of its files: Delta Lake's transaction log, Apache Iceberg's
+//! metadata and manifests, Apache Hudi's timeline ([decision
+//! 42](../../../docs/decisions/042-tables-by-their-logs.md)).
 //!
-//! A file's own summary is of the file: its columns under the names and ids that they have there, without the rows that the log
-//! has deleted. The log itself is one more file of the table, without rows, whose summary has the table's columns. Which column of
-//! the table a file's column is, is found when summaries are merged, so that a column renamed in the log has no file read again.
+//! A file's own summary is of the file: its columns under the names and ids that they have there,
+//! without the rows that the log has deleted. The log itself is one more file of the table, without
+//! rows, whose summary has the table's columns. Which column of the table a file's column is, is
+//! found when summaries are merged, so that a column renamed in the log has no file read again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -44,7 +46,8 @@ pub struct Constant {
 pub enum Deletes {
     /// A deletion vector in the log: its bytes in base64.
     Inline(String),
-    /// A deletion vector in an object: Delta's binary format, and Iceberg's `deletion-vector-v1`, which is the same.
+    /// A deletion vector in an object: Delta's binary format, and Iceberg's `deletion-vector-v1`,
+    /// which is the same.
     Vector {
         /// The object's path in the lake.
         path: String,
@@ -62,7 +65,8 @@ pub enum Deletes {
         /// What it calls the data file.
         of: String,
     },
-    /// A file of rows, wherever rows are equal to which they are deleted (Iceberg's equality deletes).
+    /// A file of rows, wherever rows are equal to which they are deleted (Iceberg's equality
+    /// deletes).
     Equal {
         /// The file's path in the lake.
         path: String,
@@ -70,7 +74,8 @@ pub enum Deletes {
         size: u64,
         /// The ids of the columns that are compared.
         ids: Vec<i32>,
-        /// The values, as text, that those of them have which a data file lacks; null where none is given.
+        /// The values, as text, that those of them have which a data file lacks; null where none is
+        /// given.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         missing: Vec<(i32, String)>,
     },
@@ -178,8 +183,8 @@ impl<'a> LoggedColumns<'a> {
         at.map(|at| (*at, &self.table.columns[*at]))
     }
 
-    /// The columns of the table whose values are constants in a file that has those at the places `has`: by what the log says
-    /// of the file, or since they came later.
+    /// The columns of the table whose values are constants in a file that has those at the places
+    /// `has`: by what the log says of the file, or since they came later.
     pub fn constants(
         &self,
         logged: &Logged,

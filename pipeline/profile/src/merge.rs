@@ -32,9 +32,10 @@ pub struct FilePart<'a> {
 
 impl TableSummary {
     /// Merges the summaries of a table's files, given in path order, into a function of the set of
-    /// files. Of what a file leaves open of how it is read, the likeliest is taken: decide before (decision 38). Columns are
-    /// matched by name (the n-th of a repeated name with the n-th); a column that a file lacks is null in that file's rows.
-    /// Counts of a file that was read in parts are scaled to its rows, so that every file weighs as much as it has rows.
+    /// files. Of what a file leaves open of how it is read, the likeliest is taken: decide before
+    /// (decision 38). Columns are matched by name (the n-th of a repeated name with the n-th); a
+    /// column that a file lacks is null in that file's rows. Counts of a file that was read in
+    /// parts are scaled to its rows, so that every file weighs as much as it has rows.
     pub fn merge(files: &[FilePart<'_>]) -> TableSummary {
         let union = Union::of(files);
         let total_rows: u64 = files.iter().map(|file| file.summary.rows).sum();
@@ -118,7 +119,8 @@ pub struct UnionColumn<'a> {
 /// The columns of all files, and for each file the place of each of its sources among them.
 #[derive(Default)]
 pub struct Union<'a> {
-    /// The columns in the order in which the table's log has them, else files, by path; keys come last.
+    /// The columns in the order in which the table's log has them, else files, by path; keys come
+    /// last.
     pub columns: Vec<UnionColumn<'a>>,
     // A column is a name, however it is spelt, and which of that name it is within its file.
     index: HashMap<(Cow<'a, str>, usize), usize>,
@@ -194,8 +196,8 @@ impl<'a> Union<'a> {
     }
 }
 
-/// Which names are one column though they are spelt otherwise ([`spelt`]): of several files, those that no file has
-/// in two spellings.
+/// Which names are one column though they are spelt otherwise ([`spelt`]): of several files, those
+/// that no file has in two spellings.
 #[derive(Default)]
 struct Spellings {
     are_many: bool,
@@ -247,7 +249,8 @@ impl Spellings {
     }
 }
 
-/// What files without names for their columns call them: as the most files as wide do, the first of several such.
+/// What files without names for their columns call them: as the most files as wide do, the first of
+/// several such.
 fn names_by_width<'a>(files: &[FilePart<'a>]) -> HashMap<usize, Vec<&'a str>> {
     let mut common: HashMap<usize, Vec<&'a str>> = HashMap::new();
     if !files.iter().any(|file| file.summary.is_nameless()) {
@@ -378,7 +381,8 @@ impl InFiles {
     }
 }
 
-/// How much of sorted paths, of which these are the first and the last, is the folder that all lie in, with its slash.
+/// How much of sorted paths, of which these are the first and the last, is the folder that all lie
+/// in, with its slash.
 fn common_folder([first, last]: [&str; 2]) -> usize {
     let same = first.bytes().zip(last.bytes()).take_while(|(a, b)| a == b);
     let same = same.count();

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// A name as files of one table may all spell it: without case, blanks, underscores and hyphens. `Order No` and `order_no`
-/// are one column.
+/// A name as files of one table may all spell it: without case, blanks, underscores and hyphens.
+/// `Order No` and `order_no` are one column.
 pub fn spelt(name: &str) -> String {
     let letters = name
         .chars()
@@ -15,7 +15,8 @@ pub fn spelt(name: &str) -> String {
     }
 }
 
-/// Calls nameless columns `column_3` by their place, and makes repeated names unique: `name`, `name_2`.
+/// Calls nameless columns `column_3` by their place, and makes repeated names unique: `name`,
+/// `name_2`.
 pub fn distinct(tidied: &[impl AsRef<str>]) -> Vec<String> {
     // A made-up name must not take one that a later column has by right.
     let given: HashSet<&str> = tidied.iter().map(AsRef::as_ref).collect();

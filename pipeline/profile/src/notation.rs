@@ -1,10 +1,11 @@
 //! How the numbers and dates of a text column are written, where that is not the plain way.
 //!
-//! Text files carry `1.234,56 €`, `12 %`, `(3)` and `31/12/2020`. One cell cannot say whether `1,234` is a little
-//! more than one or more than a thousand, and whether `1/2/2020` is in January: the column can. While a column is
-//! read for the first time, [`Evidence`] keeps the readings that fit every value. The column is read again in the likeliest,
-//! and profiled as the plain numbers and ISO dates that its values stand for (decision 19); and so in any other that fits, so that a table can
-//! choose from what all its files show (decision 38).
+//! Text files carry `1.234,56 €`, `12 %`, `(3)` and `31/12/2020`. One cell cannot say whether
+//! `1,234` is a little more than one or more than a thousand, and whether `1/2/2020` is in January:
+//! the column can. While a column is read for the first time, [`Evidence`] keeps the readings that
+//! fit every value. The column is read again in the likeliest, and profiled as the plain numbers
+//! and ISO dates that its values stand for (decision 19); and so in any other that fits, so that a
+//! table can choose from what all its files show (decision 38).
 
 use std::fmt;
 
@@ -66,7 +67,8 @@ impl Proof {
 }
 
 impl Notation {
-    /// Writes the plain form of `value` into `plain`. Returns whether `value` is written in this notation.
+    /// Writes the plain form of `value` into `plain`. Returns whether `value` is written in this
+    /// notation.
     pub fn plain(&self, value: &str, plain: &mut String) -> bool {
         plain.clear();
         match self {

@@ -4,12 +4,14 @@
 //! its *shape*, in which letters and digits are distinguished and everything else stands for itself
 //! (`AA-9999`, `Aaa 9+`).
 //!
-//! Forms are found in the values that a profile keeps anyway ([`Frequent::sample`](crate::values::Frequent::sample)), when they
-//! are asked for: nothing is stored for them, reading costs nothing more, a new detector needs no file to be read
-//! again, and they merge as profiles do. A form's share is of the *distinct* values: exact below 128 of
-//! them, else seen in the 128 of lowest hash, a uniform sample that depends on nothing but the set of values, with a
-//! standard error of at most 4.4 % (in tables of more than 512 columns up to 12.5 %). A form that fewer than one
-//! value in a hundred has may be missed. Texts of more than 200 characters have no form, but for URLs.
+//! Forms are found in the values that a profile keeps anyway
+//! ([`Frequent::sample`](crate::values::Frequent::sample)), when they are asked for: nothing is
+//! stored for them, reading costs nothing more, a new detector needs no file to be read again, and
+//! they merge as profiles do. A form's share is of the *distinct* values: exact below 128 of them,
+//! else seen in the 128 of lowest hash, a uniform sample that depends on nothing but the set of
+//! values, with a standard error of at most 4.4 % (in tables of more than 512 columns up to 12.5
+//! %). A form that fewer than one value in a hundred has may be missed. Texts of more than 200
+//! characters have no form, but for URLs.
 
 use std::collections::BTreeMap;
 
@@ -32,15 +34,17 @@ const LEAST_SHARE: f64 = 0.05;
 /// A form that some of a column's values have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pattern {
-    /// A detector's name (`e-mail`, `DD.MM.YYYY`), or a shape: `A` is an upper-case letter, `a` a lower-case one, `9` a
-    /// digit, `+` stands after what is repeated a varying number of times, everything else for itself.
+    /// A detector's name (`e-mail`, `DD.MM.YYYY`), or a shape: `A` is an upper-case letter, `a` a
+    /// lower-case one, `9` a digit, `+` stands after what is repeated a varying number of times,
+    /// everything else for itself.
     pub form: String,
     /// The share of the distinct values that have it, 0 to 1.
     pub share: f64,
 }
 
 impl ColumnProfile {
-    /// The forms that at least one in twenty distinct values has, three at most, the most common first.
+    /// The forms that at least one in twenty distinct values has, three at most, the most common
+    /// first.
     pub fn patterns(&self) -> Vec<Pattern> {
         patterns(self.frequent.sample().map(|(value, _)| value))
     }

@@ -255,7 +255,8 @@ impl ColumnSummary {
             .or_else(|| known_by(&self.profile.frequent))
     }
 
-    /// Whether the values may be what the name says: whether somebody has a telephone is not its number.
+    /// Whether the values may be what the name says: whether somebody has a telephone is not its
+    /// number.
     fn may_hold(&self, kind: Sensitive) -> bool {
         match kind {
             Sensitive::EMail => !matches!(
@@ -373,8 +374,8 @@ impl FileSummary {
         }
     }
 
-    /// Takes out the values that are not to be kept, names of columns that are such, and what notes quote of the file, behind a
-    /// colon. Doing so twice changes nothing.
+    /// Takes out the values that are not to be kept, names of columns that are such, and what notes
+    /// quote of the file, behind a colon. Doing so twice changes nothing.
     pub fn redact(&mut self, redact: Redact) {
         if redact != Redact::Off {
             for note in &mut self.notes {
@@ -393,7 +394,8 @@ impl FileSummary {
     }
 }
 
-/// Takes values out of a row that may be the first one of data: that there were some is still to be counted.
+/// Takes values out of a row that may be the first one of data: that there were some is still to be
+/// counted.
 fn redact_first(cells: &mut [Option<String>], columns: &[ColumnSummary], redact: Redact) {
     for (cell, column) in cells.iter_mut().zip(columns) {
         let is_known = |text: &String| match redact {
@@ -408,7 +410,8 @@ fn redact_first(cells: &mut [Option<String>], columns: &[ColumnSummary], redact:
 }
 
 impl TableSummary {
-    /// As [`FileSummary::redact`]. A column that one of the files marks is the table's: its values in the others go, too.
+    /// As [`FileSummary::redact`]. A column that one of the files marks is the table's: its values
+    /// in the others go, too.
     pub fn redact(&mut self, redact: Redact) {
         redact_all(&mut self.columns, &mut self.sample, redact);
     }

@@ -2,9 +2,9 @@
 //!
 //! A profile is built by [`ColumnBuilder`](crate::builder::ColumnBuilder).
 //!
-//! What follows from a profile is computed from it when asked for, and not stored: distinct counts, uniqueness
-//! and likely keys ([`crate::keys`]), the forms of values ([`crate::patterns`]), how two columns overlap
-//! ([`crate::value_set`]).
+//! What follows from a profile is computed from it when asked for, and not stored: distinct counts,
+//! uniqueness and likely keys ([`crate::keys`]), the forms of values ([`crate::patterns`]), how two
+//! columns overlap ([`crate::value_set`]).
 
 use std::borrow::Cow;
 
@@ -37,8 +37,9 @@ pub struct ColumnProfile {
     /// Distinct values with counts.
     #[serde(rename = "f", default, skip_serializing_if = "Frequent::is_empty")]
     pub frequent: Frequent,
-    /// Where the column is of the elements of lists (`tags[]`): how many of them `frequent` counted. Then `values` are the
-    /// rows with any; least, greatest and distinct values are of elements.
+    /// Where the column is of the elements of lists (`tags[]`): how many of them `frequent`
+    /// counted. Then `values` are the rows with any; least, greatest and distinct values are of
+    /// elements.
     #[serde(rename = "l", default, skip_serializing_if = "is_zero")]
     pub elements: u64,
     /// Whether every value was looked at. If not, `frequent` is of a part of the rows.
@@ -159,9 +160,9 @@ impl ColumnProfile {
         self.elements > 0
     }
 
-    /// The profile of several files' rows together; `parts` in path order (see [`Frequent::merge`]).
-    /// Returns it with the widened type. Everything but the frequent values beyond the exact range
-    /// is associative and commutative.
+    /// The profile of several files' rows together; `parts` in path order (see
+    /// [`Frequent::merge`]). Returns it with the widened type. Everything but the frequent values
+    /// beyond the exact range is associative and commutative.
     pub fn merge(parts: &[(&DataType, &ColumnProfile)]) -> (DataType, ColumnProfile) {
         let mut data_type = DataType::Unknown;
         for (part, _) in parts {

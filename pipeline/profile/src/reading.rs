@@ -1,5 +1,5 @@
-//! How a file is to be read: what people declare of it, and what its first reading decided, kept so that later ones decide
-//! nothing anew.
+//! How a file is to be read: what people declare of it, and what its first reading decided, kept so
+//! that later ones decide nothing anew.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,8 @@ pub struct DeclaredReading {
     pub header: Option<HeaderLine>,
     /// What cuts the rows of a text into cells: one byte of ASCII.
     pub delimiter: Option<u8>,
-    /// Cells that stand for no value, beside empty ones, in the place of limn's own; of texts, sheets and JSON.
+    /// Cells that stand for no value, beside empty ones, in the place of limn's own; of texts,
+    /// sheets and JSON.
     pub nulls: Option<Vec<String>>,
     /// How the numbers and dates of a text or sheet are written.
     pub conventions: Conventions,
@@ -95,7 +96,8 @@ pub struct TextReading {
     /// Whether the last of them is a header, which rows below may repeat.
     #[serde(rename = "h", default, skip_serializing_if = "is_default")]
     pub has_header: bool,
-    /// Where the table ends and a footer begins, in bytes from `start` on; none where nothing follows it.
+    /// Where the table ends and a footer begins, in bytes from `start` on; none where nothing
+    /// follows it.
     #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
     pub end: Option<u64>,
     /// The text's encoding by its name in the Encoding Standard; none for UTF-8.
@@ -104,8 +106,8 @@ pub struct TextReading {
     /// Whether its lines are cut by blanks, widths or bars, and written anew with tabs.
     #[serde(rename = "l", default, skip_serializing_if = "is_default")]
     pub is_rewritten: bool,
-    /// The first row, where it may be a header as well as one of data: the table decides (decision 38). It is in none of
-    /// the file's profiles and counts, and not in its sample.
+    /// The first row, where it may be a header as well as one of data: the table decides (decision
+    /// 38). It is in none of the file's profiles and counts, and not in its sample.
     #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
     pub first: Option<FirstRow>,
 }
@@ -113,7 +115,8 @@ pub struct TextReading {
 /// A row that may be a header as well as one of data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstRow {
-    /// Its cells by column, and its place in a sample; `None` is null, an empty text a value that is withheld.
+    /// Its cells by column, and its place in a sample; `None` is null, an empty text a value that
+    /// is withheld.
     #[serde(rename = "r")]
     pub row: SampledRow,
     /// Whether it is one of data, as far as the file by itself shows.

@@ -1,7 +1,8 @@
-//! Rice's code (1971): ascending numbers as differences, of which the low bits are written as they are and the rest in unary.
+//! Rice's code (1971): ascending numbers as differences, of which the low bits are written as they
+//! are and the rest in unary.
 //!
-//! Of `n` numbers spread evenly below 2^`bits` the code takes about `bits − log2 n + 1.5` bits each; what the best one
-//! takes is `bits − log2 n + 1.44`.
+//! Of `n` numbers spread evenly below 2^`bits` the code takes about `bits − log2 n + 1.5` bits
+//! each; what the best one takes is `bits − log2 n + 1.44`.
 
 /// Writes bits, the first of a byte lowest.
 #[derive(Debug, Default)]

@@ -158,8 +158,8 @@ pub fn draw_from(
 pub struct SampledRow {
     /// The row's rank.
     pub priority: Priority,
-    /// Row number in its file, from 0 (for a file read in parts: the row's byte offset). A row that may be a header as well as
-    /// one of data counts in any case.
+    /// Row number in its file, from 0 (for a file read in parts: the row's byte offset). A row that
+    /// may be a header as well as one of data counts in any case.
     pub row: u64,
     /// The cells; `None` is null.
     pub values: Vec<Option<String>>,

@@ -1,8 +1,8 @@
 //! Summaries: what limn knows of one file, and of a table merged from its files' summaries.
 //!
 //! A [`FileSummary`] is the unit of incremental work (design, section 6): a function of the file's
-//! bytes, its `sample_path` and the reading options, stored in the catalog as a [`StoredSummary`]. A
-//! [`TableSummary`] is a merge of summaries and never stored.
+//! bytes, its `sample_path` and the reading options, stored in the catalog as a [`StoredSummary`].
+//! A [`TableSummary`] is a merge of summaries and never stored.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,12 +23,13 @@ use crate::sensitive::Sensitive;
 use crate::value_hashes::{self, DamagedHashes, FileHashes};
 use crate::values::{Frequent, SketchError};
 
-/// Version of what is read of a lake: files into summaries, and contexts. Raise it with every change after which the same
-/// bytes give another summary (types, nulls, headers, sketches), or is an error no more: files are then read
-/// again, once, those that could not be read, too.
+/// Version of what is read of a lake: files into summaries, and contexts. Raise it with every
+/// change after which the same bytes give another summary (types, nulls, headers, sketches), or is
+/// an error no more: files are then read again, once, those that could not be read, too.
 pub const SUMMARY_VERSION: u32 = 16;
 
-/// Columns that a file may have and be an ordinary one. Wider ones are packed in the catalog, and read in turns.
+/// Columns that a file may have and be an ordinary one. Wider ones are packed in the catalog, and
+/// read in turns.
 pub const NARROW: usize = 512;
 /// What a packed summary begins with; no JSON does.
 const PACKED: &str = "zstd:";
@@ -49,20 +50,21 @@ pub struct ColumnSummary {
     /// What the values look like.
     #[serde(rename = "p")]
     pub profile: ColumnProfile,
-    /// A hash of the values that were looked at, in their order; 0 where there is none, where they are withheld, and in a
-    /// table's.
+    /// A hash of the values that were looked at, in their order; 0 where there is none, where they
+    /// are withheld, and in a table's.
     #[serde(rename = "h", default, skip_serializing_if = "is_zero")]
     pub digest: u64,
     /// What it holds, where its values are withheld for that: it could not be known any more.
     /// Others are asked by [`ColumnSummary::sensitive`].
     #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
     pub marked: Option<Sensitive>,
-    /// How the values are written in the file, where that is not the plain way; the profile is of plain values, the
-    /// sample of what is written. In a table: of all files that have values, if they agree.
+    /// How the values are written in the file, where that is not the plain way; the profile is of
+    /// plain values, the sample of what is written. In a table: of all files that have values, if
+    /// they agree.
     #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
     pub notation: Option<Notation>,
-    /// What the column is if its values are written in another way that fits them as well: the table decides (decision 38). Without
-    /// a name; none in a table.
+    /// What the column is if its values are written in another way that fits them as well: the
+    /// table decides (decision 38). Without a name; none in a table.
     #[serde(rename = "o", default, skip_serializing_if = "<[_]>::is_empty")]
     pub otherwise: Box<[ColumnSummary]>,
     /// In a table: which of its files have the column, where not all do.
@@ -71,14 +73,15 @@ pub struct ColumnSummary {
     /// The description in the file's own metadata. In a table: the first one that there is.
     #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The Arrow type of its values as Arrow writes it, where the file has one that does not follow from `data_type`.
+    /// The Arrow type of its values as Arrow writes it, where the file has one that does not follow
+    /// from `data_type`.
     #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
     pub arrow_type: Option<String>,
     /// The id that the file gives it.
     #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
     pub field_id: Option<i32>,
-    /// Hashes of its values beyond those that the profile keeps whole: in a file's summary at most one list, in a table's
-    /// one a file. The catalog has none.
+    /// Hashes of its values beyond those that the profile keeps whole: in a file's summary at most
+    /// one list, in a table's one a file. The catalog has none.
     #[serde(rename = "v", default, skip_serializing_if = "Vec::is_empty")]
     pub hashes: Vec<FileHashes>,
     /// Whether it is no column of the table, as the table's log says: decided for each merge.
@@ -168,7 +171,8 @@ impl DeclaredKeys {
 /// What the catalog keeps of a [`FileSummary`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredSummary {
-    /// All but the sketches: compact JSON; of a wide file that JSON packed (`zstd:`, then base64 of zstd), a tenth as long.
+    /// All but the sketches: compact JSON; of a wide file that JSON packed (`zstd:`, then base64 of
+    /// zstd), a tenth as long.
     pub json: String,
     /// The columns' sketches ([`Frequent::to_sketch`]), in their order.
     pub sketches: Vec<Option<Vec<u8>>>,
@@ -234,7 +238,8 @@ pub struct FileSummary {
     /// Whether the sample or a profile was made from a part of the file.
     #[serde(rename = "a", default, skip_serializing_if = "is_false")]
     pub approximate: bool,
-    /// What a person should know about how the file was read (ragged rows, cut cells), one line each.
+    /// What a person should know about how the file was read (ragged rows, cut cells), one line
+    /// each.
     #[serde(rename = "m", default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// The table's description in the file's own metadata.
@@ -243,14 +248,15 @@ pub struct FileSummary {
     /// The keys that the file declares.
     #[serde(rename = "k", default, skip_serializing_if = "DeclaredKeys::is_empty")]
     pub keys: DeclaredKeys,
-    /// Whether the columns are named by a first row that may as well be one of values: nothing says that it is no header.
+    /// Whether the columns are named by a first row that may as well be one of values: nothing says
+    /// that it is no header.
     #[serde(rename = "h", default, skip_serializing_if = "is_false")]
     pub presumed_names: bool,
     /// How the text was read, of delimited and plain text and of sheets.
     #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<Box<TextReading>>,
-    /// What the file is if another delimiter cuts it, where that is a small text and another one does so evenly: the table
-    /// decides (decision 38).
+    /// What the file is if another delimiter cuts it, where that is a small text and another one
+    /// does so evenly: the table decides (decision 38).
     #[serde(rename = "o", default, skip_serializing_if = "<[_]>::is_empty")]
     pub otherwise: Box<[FileSummary]>,
     /// What its table's log says of the file.
@@ -292,8 +298,9 @@ impl FileSummary {
         Ok(StoredSummary { json, sketches })
     }
 
-    /// Reads what [`FileSummary::to_stored`] gave; `sketches` are those of the first columns, in order. Columns without one are
-    /// without values, but in summaries of catalogs of format 1, which have them in the text.
+    /// Reads what [`FileSummary::to_stored`] gave; `sketches` are those of the first columns, in
+    /// order. Columns without one are without values, but in summaries of catalogs of format 1,
+    /// which have them in the text.
     ///
     /// # Errors
     /// [`SummaryError`].
@@ -310,7 +317,8 @@ impl FileSummary {
         Ok(summary)
     }
 
-    /// Reads a [`StoredSummary::json`] alone: all but the values that columns have. It is enough for who reads rows.
+    /// Reads a [`StoredSummary::json`] alone: all but the values that columns have. It is enough
+    /// for who reads rows.
     ///
     /// # Errors
     /// [`SummaryError::Json`].
@@ -339,7 +347,8 @@ impl FileSummary {
         }
     }
 
-    /// Leaves hashes of at most so many values: of those of lowest hash. Readings of which one holds are not counted together.
+    /// Leaves hashes of at most so many values: of those of lowest hash. Readings of which one
+    /// holds are not counted together.
     ///
     /// # Errors
     /// None in practice: the lists are its own.
@@ -383,8 +392,8 @@ impl FileSummary {
         self.rows + u64::from(self.first_row().is_some_and(|first| first.is_data))
     }
 
-    /// Gives columns of a file whose values have types those that people declare. Which values fit is not known before they are
-    /// read.
+    /// Gives columns of a file whose values have types those that people declare. Which values fit
+    /// is not known before they are read.
     pub fn declare_types(&mut self, types: &BTreeMap<String, DataType>) {
         for column in &mut self.columns {
             let Some(declared) = types.get(&column.name) else {
@@ -444,8 +453,8 @@ pub struct TableSummary {
     /// The table's description in the files' own metadata: the first one that there is.
     #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The keys that its files declare: of several files what all refer to. Rows that are unique in each need not be so
-    /// together.
+    /// The keys that its files declare: of several files what all refer to. Rows that are unique in
+    /// each need not be so together.
     #[serde(rename = "k", default, skip_serializing_if = "DeclaredKeys::is_empty")]
     pub keys: DeclaredKeys,
 }

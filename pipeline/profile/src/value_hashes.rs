@@ -1,12 +1,14 @@
-//! Which values a column has beyond those that its [sketch](crate::Frequent) keeps whole: hashes, by which a
-//! question's names, codes and numbers are looked up.
+//! Which values a column has beyond those that its [sketch](crate::Frequent) keeps whole: hashes,
+//! by which a question's names, codes and numbers are looked up.
 //!
-//! While a file is read, [`HashCollector`] takes the values of a column that holds names, codes, ids or short texts: texts
-//! and whole numbers, not fractions, dates and free text. Of more than it may keep it keeps those whose hashes are lowest, a
-//! uniform sample: all whose first *d* bits are zero, for the least *d* that leaves few enough. So what is kept
-//! is a function of the set of values and not of their order.
+//! While a file is read, [`HashCollector`] takes the values of a column that holds names, codes,
+//! ids or short texts: texts and whole numbers, not fractions, dates and free text. Of more than it
+//! may keep it keeps those whose hashes are lowest, a uniform sample: all whose first *d* bits are
+//! zero, for the least *d* that leaves few enough. So what is kept is a function of the set of
+//! values and not of their order.
 //!
-//! [`ValueHashes`] is the sorted list, packed: differences in Rice's code, two bits or so above what such a list must take.
+//! [`ValueHashes`] is the sorted list, packed: differences in Rice's code, two bits or so above
+//! what such a list must take.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -105,7 +107,8 @@ impl HashCollector {
         }
     }
 
-    /// The list of a column that turned out to be of this type; `None` where it holds nothing that is looked up.
+    /// The list of a column that turned out to be of this type; `None` where it holds nothing that
+    /// is looked up.
     pub(crate) fn finish(self, data_type: &DataType) -> Option<ValueHashes> {
         let is_sought = matches!(data_type, DataType::Text | DataType::Integer);
         let is_free_text = self.long * LONG_ONES > self.taken;
@@ -125,8 +128,8 @@ fn is_within(hash: u64, depth: u32) -> bool {
 
 /// A sorted list of hashes of values, packed.
 ///
-/// Bytes: how many of the first bits are zero in all of them because others were left out; the number of hashes
-/// as LEB128; then [`rice`] codes. Cheap to clone.
+/// Bytes: how many of the first bits are zero in all of them because others were left out; the
+/// number of hashes as LEB128; then [`rice`] codes. Cheap to clone.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ValueHashes(Arc<[u8]>);
 
@@ -238,7 +241,8 @@ pub fn file_id(path: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(path.as_bytes())
 }
 
-/// Leaves at most so many hashes in the columns of one file: those of the lowest hashes over all of them.
+/// Leaves at most so many hashes in the columns of one file: those of the lowest hashes over all of
+/// them.
 pub(crate) fn thin(lists: Vec<&mut ValueHashes>, most: u32) -> Result<(), DamagedHashes> {
     let read = lists.iter().map(|list| list.read());
     let read: Vec<Vec<u64>> = read.collect::<Result<_, _>>()?;
@@ -321,7 +325,8 @@ mod tests {
             }
         }
 
-        /// What is kept does not depend on the order of values, is the lowest of all, and is half of what may be or more.
+        /// What is kept does not depend on the order of values, is the lowest of all, and is half
+        /// of what may be or more.
         #[test]
         fn a_sample_is_the_lowest_hashes(
             values in proptest::collection::vec("[a-z]{1,4}", 1..400),

@@ -1,16 +1,18 @@
 //! How the values of two columns overlap, from their profiles: what joins are found by.
 //!
-//! A [`ValueSet`] is a column's distinct values as hashes of their [join keys](crate::values::join_key), so that it compares
-//! values as a join would. Below 128 distinct values all are there and every figure is exact. Beyond, there
-//! are the hashes below a threshold, of *all* values below it: a KMV synopsis (Beyer, Haas, Reinwald, Sismanis &
-//! Gemulla 2007). Below the lower one of two thresholds both columns are known completely, and as hashes are
-//! uniform, that part is a uniform sample of the union, of each column, and of what they share (the
-//! θ-sketch of Dasgupta, Lang, Rhodes & Thaler 2016).
+//! A [`ValueSet`] is a column's distinct values as hashes of their [join
+//! keys](crate::values::join_key), so that it compares values as a join would. Below 128 distinct
+//! values all are there and every figure is exact. Beyond, there are the hashes below a threshold,
+//! of *all* values below it: a KMV synopsis (Beyer, Haas, Reinwald, Sismanis & Gemulla 2007). Below
+//! the lower one of two thresholds both columns are known completely, and as hashes are uniform,
+//! that part is a uniform sample of the union, of each column, and of what they share (the θ-sketch
+//! of Dasgupta, Lang, Rhodes & Thaler 2016).
 //!
 //! # Error bounds
-//! A share that is seen in n sampled values ([`Share::sampled`]) has a standard error of √(p (1 − p) / n), at most
-//! 1 / (2 √n), and the interval [`Share::low`] to [`Share::high`] (Wilson 1927) holds the true share in about 95
-//! of 100 cases. How large n is, of columns with a and b distinct values:
+//! A share that is seen in n sampled values ([`Share::sampled`]) has a standard error of √(p (1 −
+//! p) / n), at most 1 / (2 √n), and the interval [`Share::low`] to [`Share::high`] (Wilson 1927)
+//! holds the true share in about 95 of 100 cases. How large n is, of columns with a and b distinct
+//! values:
 //!
 //! | share | n | standard error at most |
 //! |---|---|---|
@@ -18,9 +20,9 @@
 //! | a contained in b, a ≥ b | 127 | 4.4 % |
 //! | a contained in b, a < b | about 127 a / b | 4.4 % √(b / a): 14 % for a tenth of b |
 //!
-//! No overlap is ever seen where there is none (but for equal hashes of 64 bits). A small column in a much
-//! larger one may have no sampled value at all: the share is then 0 and its interval 0 to 1. In tables of more
-//! than 512 columns fewer values are kept, and n is smaller in proportion.
+//! No overlap is ever seen where there is none (but for equal hashes of 64 bits). A small column in
+//! a much larger one may have no sampled value at all: the share is then 0 and its interval 0 to 1.
+//! In tables of more than 512 columns fewer values are kept, and n is smaller in proportion.
 //!
 //! Of files that were read in part, all of it is said of the rows that were looked at.
 
@@ -79,7 +81,8 @@ impl ColumnProfile {
 }
 
 impl ValueSet {
-    /// The values of a column of `distinct` distinct ones; `exact` says whether every value was looked at.
+    /// The values of a column of `distinct` distinct ones; `exact` says whether every value was
+    /// looked at.
     pub fn of(frequent: &Frequent, distinct: u64, exact: bool) -> ValueSet {
         let mut hashes: Vec<u64> = frequent.hashes().collect();
         let kept = hashes.len();
@@ -113,14 +116,14 @@ impl ValueSet {
         }
     }
 
-    /// How many values the column has, by join keys: exact if all are known, otherwise with the relative
-    /// standard error [`ColumnProfile::distinct_error`].
+    /// How many values the column has, by join keys: exact if all are known, otherwise with the
+    /// relative standard error [`ColumnProfile::distinct_error`].
     pub fn distinct(&self) -> f64 {
         self.distinct as f64
     }
 
-    /// The hashes (xxh3-64) of the values' join keys, ascending and distinct: of all values if [`ValueSet::is_complete`],
-    /// otherwise of a uniform sample, the lowest ones.
+    /// The hashes (xxh3-64) of the values' join keys, ascending and distinct: of all values if
+    /// [`ValueSet::is_complete`], otherwise of a uniform sample, the lowest ones.
     pub fn hashes(&self) -> &[u64] {
         &self.hashes
     }
@@ -135,8 +138,8 @@ impl ValueSet {
         self.overlap(other).jaccard
     }
 
-    /// The share of this column's values that `other` has, 1 for a foreign key and what it refers to; 0
-    /// without values.
+    /// The share of this column's values that `other` has, 1 for a foreign key and what it refers
+    /// to; 0 without values.
     pub fn contained_in(&self, other: &ValueSet) -> Share {
         self.overlap(other).first_in_second
     }
@@ -228,8 +231,8 @@ impl Share {
         }
     }
 
-    /// The standard error that a share of this size has in a sample of this size; meaningless where the share
-    /// was counted.
+    /// The standard error that a share of this size has in a sample of this size; meaningless where
+    /// the share was counted.
     pub fn standard_error(&self) -> f64 {
         (self.value * (1.0 - self.value) / self.sampled.max(1) as f64).sqrt()
     }

@@ -2,16 +2,17 @@
 //!
 //! Three sketches, over the values' xxh3-64 hashes:
 //!
-//! - **The lowest hashes** (bottom-k; Beyer et al. 2007, "KMV"): the `limit` values of lowest
-//!   hash, with counts. A value among the final lowest has been among the lowest since it was first
-//!   seen, so its count is exact, in every file and in every union. While fewer than `limit` values
-//!   exist these are all of them: the exact case is no case of its own. Union is associative and
-//!   commutative. Beyond the exact case they are a uniform sample of the distinct values: of how often
-//!   they repeat, of what they look like ([`crate::patterns`]), and, as the same values are drawn in every
-//!   column, of how two columns overlap ([`crate::value_set`]). So that they are drawn alike where a
-//!   join finds them equal, they are ordered by the hash of their [join key](crate::values::join_key).
-//! - **The number of distinct values** ([`HyperLogLog`]), beyond the exact case. Union is associative
-//!   and commutative.
+//! - **The lowest hashes** (bottom-k; Beyer et al. 2007, "KMV"): the `limit` values of lowest hash,
+//!   with counts. A value among the final lowest has been among the lowest since it was first seen,
+//!   so its count is exact, in every file and in every union. While fewer than `limit` values exist
+//!   these are all of them: the exact case is no case of its own. Union is associative and
+//!   commutative. Beyond the exact case they are a uniform sample of the distinct values: of how
+//!   often they repeat, of what they look like ([`crate::patterns`]), and, as the same values are
+//!   drawn in every column, of how two columns overlap ([`crate::value_set`]). So that they are
+//!   drawn alike where a join finds them equal, they are ordered by the hash of their [join
+//!   key](crate::values::join_key).
+//! - **The number of distinct values** ([`HyperLogLog`]), beyond the exact case. Union is
+//!   associative and commutative.
 //! - **The frequent ones** (Misra & Gries 1982, evicting half at a time like Anderson et al. 2017):
 //!   most frequent values beyond the lowest hashes, with counts that are lower bounds. Their union
 //!   is a sum over all files, in path order where it must forget, hence a function of the set of
@@ -85,8 +86,8 @@ impl ValueLimits {
     }
 }
 
-/// Where a value stands among others: the hash of its join key, then its own hash. Nearly always they are the
-/// same.
+/// Where a value stands among others: the hash of its join key, then its own hash. Nearly always
+/// they are the same.
 type Place = (u64, u64);
 
 /// A value and how often it occurs.
@@ -116,7 +117,8 @@ pub struct Frequent {
     lowest: Vec<Counted>,
     // Frequent values that are not in `lowest`, most frequent first; empty if `lowest` is complete.
     beyond: Vec<Counted>,
-    // All values; none if `lowest` is complete, or if this comes of a catalog from before there were any.
+    // All values; none if `lowest` is complete, or if this comes of a catalog from before there
+    // were any.
     registers: Option<HyperLogLog>,
     // What is left where values are not to be kept; then all of the above is empty.
     withheld: Option<Withheld>,
@@ -161,7 +163,8 @@ impl Frequent {
         }
     }
 
-    /// Values that are not kept: only how many distinct ones there are, and whether one may occur twice.
+    /// Values that are not kept: only how many distinct ones there are, and whether one may occur
+    /// twice.
     pub(crate) fn withheld(distinct: u64, exact: bool, repeats: bool) -> Self {
         Frequent {
             withheld: Some(Withheld {
@@ -208,8 +211,8 @@ impl Frequent {
             .map_or(self.is_complete(), |known| known.exact)
     }
 
-    /// How many distinct values were counted: exact if [`Frequent::is_complete`], otherwise an estimate, with
-    /// the relative standard error [`Frequent::distinct_error`].
+    /// How many distinct values were counted: exact if [`Frequent::is_complete`], otherwise an
+    /// estimate, with the relative standard error [`Frequent::distinct_error`].
     pub fn distinct(&self) -> u64 {
         if let Some(known) = self.withheld {
             return known.distinct;
@@ -229,8 +232,9 @@ impl Frequent {
         (estimate.round() as u64).max(self.len() as u64)
     }
 
-    /// The relative standard error of [`Frequent::distinct`]: 0 if [`Frequent::is_complete`], otherwise that of
-    /// a [`HyperLogLog`], 3.25 % (in tables of more than 512 columns up to 9.2 %).
+    /// The relative standard error of [`Frequent::distinct`]: 0 if [`Frequent::is_complete`],
+    /// otherwise that of a [`HyperLogLog`], 3.25 % (in tables of more than 512 columns up to 9.2
+    /// %).
     pub fn distinct_error(&self) -> f64 {
         match &self.registers {
             _ if self.distinct_exact() => 0.0,
@@ -240,10 +244,10 @@ impl Frequent {
         }
     }
 
-    /// Whether no value is known to occur twice. If [`Frequent::is_complete`], none does. Otherwise the values
-    /// of lowest hash are a uniform sample of the distinct ones with exact counts: that a share p of all
-    /// distinct values repeats stays unseen with probability (1 − p)^limit, so with 95 % confidence less
-    /// than 2.3 % do.
+    /// Whether no value is known to occur twice. If [`Frequent::is_complete`], none does. Otherwise
+    /// the values of lowest hash are a uniform sample of the distinct ones with exact counts: that
+    /// a share p of all distinct values repeats stays unseen with probability (1 − p)^limit, so
+    /// with 95 % confidence less than 2.3 % do.
     pub fn never_repeats(&self) -> bool {
         if let Some(known) = self.withheld {
             return !known.repeats;
@@ -251,8 +255,9 @@ impl Frequent {
         self.lowest.iter().chain(&self.beyond).all(|c| c.count <= 1)
     }
 
-    /// The values of lowest hash with their exact counts, in an order that depends on nothing but the values: all
-    /// values if [`Frequent::is_complete`], otherwise a uniform sample of the distinct ones.
+    /// The values of lowest hash with their exact counts, in an order that depends on nothing but
+    /// the values: all values if [`Frequent::is_complete`], otherwise a uniform sample of the
+    /// distinct ones.
     pub fn sample(&self) -> impl ExactSizeIterator<Item = (&str, u64)> {
         self.lowest.iter().map(|c| (c.value.as_str(), c.count))
     }
@@ -288,16 +293,16 @@ impl Frequent {
         self.lowest.is_empty() && self.withheld.is_none()
     }
 
-    /// Hashes (xxh3-64) of the [join keys](crate::values::join_key) of the values of lowest hash, ascending, with repeats where
-    /// several spellings have one key: a sketch of the value set.
+    /// Hashes (xxh3-64) of the [join keys](crate::values::join_key) of the values of lowest hash,
+    /// ascending, with repeats where several spellings have one key: a sketch of the value set.
     pub fn hashes(&self) -> impl ExactSizeIterator<Item = u64> {
         self.lowest.iter().map(|c| c.place.0)
     }
 
     /// The values of several disjoint sets of rows together. The lowest hashes (so everything,
-    /// while exact) and the number of distinct values do not depend on order or grouping; the others are
-    /// summed over all parts, and depend on the parts' order only beyond 8192 candidates: give parts in
-    /// path order.
+    /// while exact) and the number of distinct values do not depend on order or grouping; the
+    /// others are summed over all parts, and depend on the parts' order only beyond 8192
+    /// candidates: give parts in path order.
     pub fn merge<'a>(parts: impl IntoIterator<Item = &'a Frequent>) -> Frequent {
         let parts: Vec<&Frequent> = parts.into_iter().collect();
         if parts.iter().any(|part| part.is_withheld()) {
@@ -341,8 +346,8 @@ impl Frequent {
     }
 }
 
-/// Where some values are withheld nothing is known of which ones parts share: there are at least as many as in the part
-/// that has most, and one of them may be in two parts.
+/// Where some values are withheld nothing is known of which ones parts share: there are at least as
+/// many as in the part that has most, and one of them may be in two parts.
 fn merged_withheld(parts: &[&Frequent]) -> Frequent {
     let parts = parts.iter().filter(|part| !part.is_empty());
     let is_one = parts.clone().count() == 1;

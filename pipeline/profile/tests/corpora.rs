@@ -1,5 +1,5 @@
-//! Distinct counts and overlaps of real columns against exact ones: ignored by `cargo test`, run by `infra/test` where
-//! the corpora are.
+//! Distinct counts and overlaps of real columns against exact ones: ignored by `cargo test`, run by
+//! `infra/test` where the corpora are.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -121,8 +121,8 @@ struct Errors {
     held: u32,
     /// The worst error in standard errors of the truth (and one sampled value, where that is more).
     deviations: f64,
-    /// Of those that were seen in at least one value: how many, the sum of their squared errors as multiples of the
-    /// documented bound 1 / (4 n), and the least n.
+    /// Of those that were seen in at least one value: how many, the sum of their squared errors as
+    /// multiples of the documented bound 1 / (4 n), and the least n.
     seen: u32,
     bounds: f64,
     least: Option<usize>,
@@ -173,8 +173,8 @@ impl Errors {
     }
 }
 
-/// Compares distinct counts and uniqueness with the truth. Returns the root mean square of the relative errors of
-/// those that are estimated, and the worst.
+/// Compares distinct counts and uniqueness with the truth. Returns the root mean square of the
+/// relative errors of those that are estimated, and the worst.
 fn count(columns: &[Column]) -> (f64, f64) {
     let (mut estimated, mut squares, mut worst) = (0u32, 0.0, 0.0f64);
     let (mut unique, mut missed, mut wrong) = (0u32, 0u32, 0u32);
@@ -206,8 +206,8 @@ fn count(columns: &[Column]) -> (f64, f64) {
     (mean, worst)
 }
 
-/// Compares the overlaps of all pairs of `columns` with the truth: Jaccard, containment that was seen in at least thirty
-/// values, and in fewer.
+/// Compares the overlaps of all pairs of `columns` with the truth: Jaccard, containment that was
+/// seen in at least thirty values, and in fewer.
 fn compare(columns: &[&Column]) -> [Errors; 3] {
     let (mut jaccard, mut well, mut badly) =
         (Errors::default(), Errors::default(), Errors::default());

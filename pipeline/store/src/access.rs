@@ -14,15 +14,16 @@ const WEB_AT_ONCE: usize = 8;
 /// More at once than this is a mistake.
 const MOST_AT_ONCE: usize = 1000;
 
-/// How a store is asked. Where nothing is said, the environment says it, as the clouds' own tools have it.
+/// How a store is asked. Where nothing is said, the environment says it, as the clouds' own tools
+/// have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     /// Requests carry no credentials, for public buckets. None are looked for.
     pub anonymous: bool,
     /// Whoever asks pays for the requests, for buckets that want it.
     pub requester_pays: bool,
-    /// Requests under way at once, at most; by default 64, and 8 to a web server. Local disks have no
-    /// such limit.
+    /// Requests under way at once, at most; by default 64, and 8 to a web server. Local disks have
+    /// no such limit.
     pub at_once: Option<usize>,
 }
 

@@ -1,19 +1,19 @@
 //! Failpoints: the process dies at a chosen request, as by `kill -9` at the worst moment.
 //!
-//! All that limn keeps is written by requests to a [`Store`](crate::Store), so every step of the commit
-//! protocol is one, and tests kill a run at each. `LIMN_FAILPOINT` says where:
+//! All that limn keeps is written by requests to a [`Store`](crate::Store), so every step of the
+//! commit protocol is one, and tests kill a run at each. `LIMN_FAILPOINT` says where:
 //!
 //! ```text
 //! LIMN_FAILPOINT="OPERATION PREFIX N MOMENT"    put segments/ 2 before
 //! LIMN_FAILPOINT="record FILE"                  appends each request to FILE: put segments/0001/ab.seg
 //! ```
 //!
-//! The process aborts (no destructor runs) at the N-th request of that kind whose path below the store's
-//! root begins with the prefix; `/` is any path. A process counts apart in each store that it opens. The
-//! moment is `before`: the request is not sent; `after`: it has taken effect and its answer is never seen;
-//! or `during`, for writes that have a middle: a local one leaves half its content in the file
-//! `name#1`, as the client library's own writes do, and one in parts leaves some parts behind. A whole
-//! remote write has no middle, and `during` never comes.
+//! The process aborts (no destructor runs) at the N-th request of that kind whose path below the
+//! store's root begins with the prefix; `/` is any path. A process counts apart in each store that
+//! it opens. The moment is `before`: the request is not sent; `after`: it has taken effect and its
+//! answer is never seen; or `during`, for writes that have a middle: a local one leaves half its
+//! content in the file `name#1`, as the client library's own writes do, and one in parts leaves
+//! some parts behind. A whole remote write has no middle, and `during` never comes.
 //!
 //! Without the variable no request passes through here.
 

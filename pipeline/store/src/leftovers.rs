@@ -7,9 +7,9 @@ use crate::walk::{Walk, is_staged};
 use crate::{ObjectInfo, Store};
 
 impl Store {
-    /// What killed processes have left of their writes below `prefix`, and writes in progress: files of a
-    /// local store that are no objects. A remote store lists no parts of large writes, until the
-    /// bucket's rules remove them.
+    /// What killed processes have left of their writes below `prefix`, and writes in progress:
+    /// files of a local store that are no objects. A remote store lists no parts of large writes,
+    /// until the bucket's rules remove them.
     ///
     /// # Errors
     /// A folder cannot be read.

@@ -1,8 +1,8 @@
 //! Object stores by URL: counted requests, errors that say what to do.
 //!
-//! Everything limn reads or writes outside memory goes through a [`Store`]: a root (a local folder, a prefix
-//! of S3, Google's or Azure's storage, a folder or file of a web server, the tables of an Iceberg catalog, or memory in tests) under which
-//! objects have relative paths.
+//! Everything limn reads or writes outside memory goes through a [`Store`]: a root (a local folder,
+//! a prefix of S3, Google's or Azure's storage, a folder or file of a web server, the tables of an
+//! Iceberg catalog, or memory in tests) under which objects have relative paths.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -19,23 +19,27 @@
 //! person sees in a file manager or an S3 console, whatever spaces, '%' or letters it holds.
 //!
 //! **Guarantees.** Every request is counted ([`Store::counts`]). [`Store::put_if_absent`] has at
-//! most one winner among concurrent writers (a hard link locally, `If-None-Match: *` on S3 and Azure, a generation of 0
-//! on Google's storage). A write is seen whole or not at all. [`Store::list`] yields objects in the order of their full keys (in the clouds
-//! themselves, on local disks and in memory; some compatible servers order by folder, and of a web server only each folder has that
-//! order), as a stream of bounded memory (local: one folder's names at a time; web: one page's links for each page under way);
-//! [`Store::list_unordered`] yields the same ones in any order, and asks for large folders at once. What cannot
-//! be read or has a name that no path can be (an S3 key `a//b`) is an item of kind
-//! [`StoreErrorKind::Entry`] and the listing goes on; any other error ends it. A local listing stays
-//! within its root: a symbolic link that leaves it is such an item. So does one of a web server: only links that lead deeper, on the same
-//! host, are followed, and depth and number are bounded. So many requests are under way at once as [`Access`] says. A dead endpoint fails within about fifteen seconds, and a request
-//! that makes no progress after about a minute, a retry included. No error or debug output holds a secret.
+//! most one winner among concurrent writers (a hard link locally, `If-None-Match: *` on S3 and
+//! Azure, a generation of 0 on Google's storage). A write is seen whole or not at all.
+//! [`Store::list`] yields objects in the order of their full keys (in the clouds themselves, on
+//! local disks and in memory; some compatible servers order by folder, and of a web server only
+//! each folder has that order), as a stream of bounded memory (local: one folder's names at a time;
+//! web: one page's links for each page under way); [`Store::list_unordered`] yields the same ones
+//! in any order, and asks for large folders at once. What cannot be read or has a name that no path
+//! can be (an S3 key `a//b`) is an item of kind [`StoreErrorKind::Entry`] and the listing goes on;
+//! any other error ends it. A local listing stays within its root: a symbolic link that leaves it
+//! is such an item. So does one of a web server: only links that lead deeper, on the same host, are
+//! followed, and depth and number are bounded. So many requests are under way at once as [`Access`]
+//! says. A dead endpoint fails within about fifteen seconds, and a request that makes no progress
+//! after about a minute, a retry included. No error or debug output holds a secret.
 //!
-//! On a local disk a write that has succeeded survives a power cut, and nothing outside of the root is read or written,
-//! whatever symbolic links are swapped in meanwhile.
+//! On a local disk a write that has succeeded survives a power cut, and nothing outside of the root
+//! is read or written, whatever symbolic links are swapped in meanwhile.
 //!
-//! **Non-guarantees.** After a power cut what was deleted on a local disk may be there again. `put_if_absent` may report [`PutOutcome::Exists`] to a writer whose own first attempt
-//! succeeded before its connection broke; who must know reads the object back. A server that calls
-//! itself S3-compatible may let two writers win; it takes a probe to know. A web server can only be read.
+//! **Non-guarantees.** After a power cut what was deleted on a local disk may be there again.
+//! `put_if_absent` may report [`PutOutcome::Exists`] to a writer whose own first attempt succeeded
+//! before its connection broke; who must know reads the object back. A server that calls itself
+//! S3-compatible may let two writers win; it takes a probe to know. A web server can only be read.
 //!
 //! **Recovery.** [`StoreError::is_retryable`] says whether the same request may succeed later. A
 //! killed local write leaves a `name#N` file that no listing shows: [`Store::leftovers`] does.
@@ -137,8 +141,9 @@ pub enum PutOutcome {
 }
 
 impl Store {
-    /// Opens a location: a local path (made absolute; it need not exist), `file://`, `s3://`, `gs://`, `az://`,
-    /// `http://`, `https://`, `iceberg+https://`, or `memory://` (a fresh one each time), with settings from the environment.
+    /// Opens a location: a local path (made absolute; it need not exist), `file://`, `s3://`,
+    /// `gs://`, `az://`, `http://`, `https://`, `iceberg+https://`, or `memory://` (a fresh one
+    /// each time), with settings from the environment.
     ///
     /// Nothing is requested yet: a wrong bucket or key shows at the first request.
     ///
@@ -259,8 +264,8 @@ impl Store {
 
     /// The full key of a relative path.
     ///
-    /// A path that no listing yields (with `..`, empty parts or control characters) is percent-encoded:
-    /// it names an object inside the root that does not exist.
+    /// A path that no listing yields (with `..`, empty parts or control characters) is
+    /// percent-encoded: it names an object inside the root that does not exist.
     pub fn key(&self, path: &str) -> Path {
         let trimmed = path.trim_matches('/');
         let below = Path::parse(trimmed).unwrap_or_else(|_| Path::from(trimmed));
@@ -294,7 +299,8 @@ impl Store {
         local.map(|local| local.root().path().to_owned())
     }
 
-    /// Opens an object of a local store as the file that it is; `None` where the store is not local.
+    /// Opens an object of a local store as the file that it is; `None` where the store is not
+    /// local.
     ///
     /// # Errors
     /// As [`Store::get`].
@@ -303,7 +309,8 @@ impl Store {
         Some(opened.map_err(|error| from_io(self.object_url(path), &error)))
     }
 
-    /// Makes a folder of a local store, as the first write into it would; elsewhere there is nothing to make.
+    /// Makes a folder of a local store, as the first write into it would; elsewhere there is
+    /// nothing to make.
     ///
     /// # Errors
     /// The system's own.
@@ -318,8 +325,9 @@ impl Store {
         self.web.is_some() || self.is_catalog()
     }
 
-    /// Whether this is a catalog of tables. What is listed of each is its newest metadata file alone, under one name
-    /// and without its size and time; its entity tag is, in quotes, where that file lies and, behind a `#`, the table's id.
+    /// Whether this is a catalog of tables. What is listed of each is its newest metadata file
+    /// alone, under one name and without its size and time; its entity tag is, in quotes, where
+    /// that file lies and, behind a `#`, the table's id.
     pub fn is_catalog(&self) -> bool {
         self.catalog.is_some()
     }
@@ -370,8 +378,8 @@ impl Store {
             .map_err(|error| self.explain(path, &error))
     }
 
-    /// A tag that a range can be asked for by: a weak one matches nothing (RFC 9110, section 13.1.1), and listings of Azure have
-    /// tags without quotes.
+    /// A tag that a range can be asked for by: a weak one matches nothing (RFC 9110, section
+    /// 13.1.1), and listings of Azure have tags without quotes.
     fn strong(&self, etag: Option<&str>) -> Option<String> {
         let strong = etag.filter(|etag| etag.starts_with('"') || self.local_root().is_some());
         strong.map(str::to_owned)
@@ -382,11 +390,12 @@ impl Store {
         self.strong(etag).is_some()
     }
 
-    /// As [`Store::get_range`], of the version of the object that has this entity tag, where one is known: so that ranges of two
-    /// versions are never taken for one file.
+    /// As [`Store::get_range`], of the version of the object that has this entity tag, where one is
+    /// known: so that ranges of two versions are never taken for one file.
     ///
     /// # Errors
-    /// As [`Store::get_range`]; [`StoreErrorKind::Precondition`] if the object is another version by now.
+    /// As [`Store::get_range`]; [`StoreErrorKind::Precondition`] if the object is another version
+    /// by now.
     pub async fn get_range_of(
         &self,
         path: &str,
@@ -406,8 +415,8 @@ impl Store {
         result.map_err(explain)?.bytes().await.map_err(explain)
     }
 
-    /// Reads the last `bytes` bytes (all, where the object is smaller) and the object's size, in one
-    /// request.
+    /// Reads the last `bytes` bytes (all, where the object is smaller) and the object's size, in
+    /// one request.
     ///
     /// # Errors
     /// As [`Store::get`].
@@ -474,7 +483,8 @@ impl Store {
         match failed {
             None => upload.complete().await.map(|_| ()).map_err(explain),
             Some(error) => {
-                // The first failure is what matters; parts left behind expire by the bucket's rules.
+                // The first failure is what matters; parts left behind expire by the bucket's
+                // rules.
                 let _ = upload.abort().await;
                 Err(explain(error))
             }

@@ -97,8 +97,8 @@ impl Store {
         }
     }
 
-    /// What lies directly in a folder of a remote store, and the folders in it; none where that cannot
-    /// be listed: the store refuses, or a folder has a name that no path can have.
+    /// What lies directly in a folder of a remote store, and the folders in it; none where that
+    /// cannot be listed: the store refuses, or a folder has a name that no path can have.
     pub(crate) async fn entries(
         &self,
         folder: &str,

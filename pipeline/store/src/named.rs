@@ -1,6 +1,7 @@
 //! Locations as engines write them, in logs and catalogs.
 
-/// A location in the one way in which it is written here: `s3a://b/k` is `s3://b/k`, `file:///d` is `/d`.
+/// A location in the one way in which it is written here: `s3a://b/k` is `s3://b/k`, `file:///d` is
+/// `/d`.
 pub fn plain_location(location: &str) -> String {
     for scheme in ["s3a://", "s3n://"] {
         if let Some(rest) = location.strip_prefix(scheme) {

@@ -24,7 +24,8 @@ async fn paths(store: &Store, prefix: &str) -> Vec<String> {
         .unwrap()
 }
 
-/// What every store must do. `ordered`: whether listings are in the order of full keys, as they are on S3 itself.
+/// What every store must do. `ordered`: whether listings are in the order of full keys, as they are
+/// on S3 itself.
 async fn conformance(store: Store, ordered: bool) {
     let odd = "a dir/ü %2F%41 (1)+&='~.csv";
     store

@@ -7,8 +7,8 @@
 const LINE_CHARS: usize = 300;
 
 /// Whether a character steers a terminal or the direction of text instead of being shown: control
-/// characters, and the characters of Unicode's bidirectional algorithm that have no form of their own
-/// (UAX #9, section 2).
+/// characters, and the characters of Unicode's bidirectional algorithm that have no form of their
+/// own (UAX #9, section 2).
 pub fn is_steering(c: char) -> bool {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || c.is_control()

@@ -1,6 +1,8 @@
-//! A store of one object that is made of stretches: of another object's bytes, and of bytes at hand.
+//! A store of one object that is made of stretches: of another object's bytes, and of bytes at
+//! hand.
 //!
-//! So a member of an archive is read like any object, in ranges, by readers that know nothing of archives.
+//! So a member of an archive is read like any object, in ranges, by readers that know nothing of
+//! archives.
 
 use std::fmt;
 use std::ops::Range;
@@ -41,8 +43,9 @@ impl Stretch {
 }
 
 impl Store {
-    /// A store whose one object, under whatever path, is made of these stretches of the object at `path`, in the version that has
-    /// this entity tag where one is known ([`Store::get_range_of`]). What is read through it counts with this store's requests.
+    /// A store whose one object, under whatever path, is made of these stretches of the object at
+    /// `path`, in the version that has this entity tag where one is known
+    /// ([`Store::get_range_of`]). What is read through it counts with this store's requests.
     pub fn view(&self, path: &str, etag: Option<&str>, stretches: Vec<Stretch>) -> Store {
         let size = stretches
             .iter()

@@ -3,8 +3,9 @@
 //! The client library's own local listing ends at the first unreadable folder, odd name or
 //! symbolic-link loop. A lake is full of such things, so this walk reports each as an item and goes
 //! on. Links are followed within the root, and a folder through one link only; a link that leaves
-//! the root, and a folder that contains itself through a link, is reported, not entered. Folders are opened in
-//! the folders that they are in ([`crate::local::beneath`]), so that one that is swapped for a link meanwhile is not entered either.
+//! the root, and a folder that contains itself through a link, is reported, not entered. Folders
+//! are opened in the folders that they are in ([`crate::local::beneath`]), so that one that is
+//! swapped for a link meanwhile is not entered either.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -123,7 +124,8 @@ impl Walk {
         }
     }
 
-    /// Reads the names of an open folder and makes it the innermost level; `below` is what its objects' paths begin with.
+    /// Reads the names of an open folder and makes it the innermost level; `below` is what its
+    /// objects' paths begin with.
     fn enter(&mut self, folder: OwnedFd, below: &str) {
         let at = self.path(below.trim_end_matches('/'));
         let opened = fstat(&folder).and_then(|stat| Ok((stat, Dir::read_from(&folder)?)));
@@ -311,7 +313,8 @@ fn entry_error(path: &FsPath, cause: &str, remedy: &str) -> StoreError {
     )
 }
 
-/// The same entity tag as a request for the object gives, so that a listing and a head request agree.
+/// The same entity tag as a request for the object gives, so that a listing and a head request
+/// agree.
 fn info(relative: String, stat: &Stat) -> ObjectInfo {
     let nanos = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
     let since = u128::try_from(nanos).unwrap_or_default();

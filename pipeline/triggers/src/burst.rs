@@ -37,8 +37,8 @@ impl Default for Coalesce {
 
 /// Hints that came close together.
 ///
-/// Dropped without [`Burst::done`], its messages come again when the queue shows them again; hints of
-/// other sources do not.
+/// Dropped without [`Burst::done`], its messages come again when the queue shows them again; hints
+/// of other sources do not.
 #[must_use = "messages of a burst that is dropped come again"]
 pub struct Burst {
     /// Objects that may have changed, by path in the lake; none if `everything`.
@@ -68,8 +68,8 @@ impl Burst {
     /// It was looked into: its messages are deleted from their queues.
     ///
     /// # Errors
-    /// [`TriggerError`] where a queue does not take it. The messages come again, which costs a look and
-    /// nothing else.
+    /// [`TriggerError`] where a queue does not take it. The messages come again, which costs a look
+    /// and nothing else.
     pub async fn done(self) -> Result<(), TriggerError> {
         sqs::delete(self.deliveries).await
     }
@@ -92,8 +92,8 @@ pub struct Bursts {
 impl Bursts {
     /// The next burst, when it has ended; `None` if no source is left.
     ///
-    /// While the caller works on one, the next collects, and comes at once if it has ended by then. A call
-    /// may be dropped without losing anything.
+    /// While the caller works on one, the next collects, and comes at once if it has ended by then.
+    /// A call may be dropped without losing anything.
     pub async fn next(&mut self) -> Option<Burst> {
         loop {
             match self.collector.ready() {

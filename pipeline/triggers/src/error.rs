@@ -1,7 +1,7 @@
 //! What can go wrong with a source of hints, in one line: on what, why, what to do next.
 //!
-//! A server's own words are not repeated: those about a signature quote the signed headers, a session
-//! token among them. Its error code is, which is one word.
+//! A server's own words are not repeated: those about a signature quote the signed headers, a
+//! session token among them. Its error code is, which is one word.
 
 use limn_store::one_line;
 

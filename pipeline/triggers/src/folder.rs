@@ -65,8 +65,8 @@ pub(crate) fn watch(
     Ok((FolderWatch { _watcher: watcher }, unwatched))
 }
 
-/// Watches a folder by `add`, which watches folders with all below them up to the first that it fails at: all
-/// that can be watched is, and what cannot is returned with its error.
+/// Watches a folder by `add`, which watches folders with all below them up to the first that it
+/// fails at: all that can be watched is, and what cannot is returned with its error.
 fn watch_all(
     root: &Path,
     add: &mut dyn FnMut(&Path) -> notify::Result<()>,

@@ -47,8 +47,8 @@ const CONNECTIONS: usize = 64;
 pub struct ListenOptions {
     /// Where to listen; port 0 takes a free one.
     pub address: SocketAddr,
-    /// What a client has to show, as `Authorization: Bearer …`. Needed where others than this machine
-    /// reach the address.
+    /// What a client has to show, as `Authorization: Bearer …`. Needed where others than this
+    /// machine reach the address.
     pub token: Option<Token>,
 }
 

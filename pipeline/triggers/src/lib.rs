@@ -39,8 +39,8 @@
 //! ([`Burst::put_back`] keeps them). File events say nothing of what lies behind links or is
 //! written by other machines.
 //!
-//! **Recovery.** The periodic listing ([`Triggers::every`]) finds whatever a source missed. After a kill,
-//! a queue's messages come again when their time to be hidden has passed.
+//! **Recovery.** The periodic listing ([`Triggers::every`]) finds whatever a source missed. After a
+//! kill, a queue's messages come again when their time to be hidden has passed.
 
 mod burst;
 mod collector;
@@ -114,12 +114,12 @@ impl Triggers {
         self.sources.spawn(timer::run(collector, every));
     }
 
-    /// What happens to the files of a local lake, but for the folders of `except` in it (the index). Returns
-    /// an error for each folder below that cannot be watched; all others are.
+    /// What happens to the files of a local lake, but for the folders of `except` in it (the
+    /// index). Returns an error for each folder below that cannot be watched; all others are.
     ///
     /// # Errors
-    /// [`TriggerErrorKind::WatchLimit`] where the system watches no more, with the setting that it takes;
-    /// others, if the folder cannot be watched. The caller may go on without.
+    /// [`TriggerErrorKind::WatchLimit`] where the system watches no more, with the setting that it
+    /// takes; others, if the folder cannot be watched. The caller may go on without.
     pub fn folder(
         &mut self,
         root: &Path,
@@ -130,12 +130,13 @@ impl Triggers {
         Ok(unwatched)
     }
 
-    /// The messages of an SQS queue, with credentials from the `AWS_*` variables or the machine's role.
-    /// It is asked once before this returns.
+    /// The messages of an SQS queue, with credentials from the `AWS_*` variables or the machine's
+    /// role. It is asked once before this returns.
     ///
     /// # Errors
     /// [`TriggerErrorKind::AccessDenied`], [`TriggerErrorKind::NoSuchQueue`] and
-    /// [`TriggerErrorKind::Configuration`]. A queue that does not answer is no error: it is asked again.
+    /// [`TriggerErrorKind::Configuration`]. A queue that does not answer is no error: it is asked
+    /// again.
     pub async fn queue(&mut self, options: QueueOptions) -> Result<(), TriggerError> {
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -159,12 +160,12 @@ impl Triggers {
         Ok(())
     }
 
-    /// Events over HTTP (`POST /v1/events`; `GET /v1/health`, which needs no token, counts them). Returns
-    /// the address, its port chosen.
+    /// Events over HTTP (`POST /v1/events`; `GET /v1/health`, which needs no token, counts them).
+    /// Returns the address, its port chosen.
     ///
     /// # Errors
-    /// [`TriggerErrorKind::Configuration`] where the address cannot be had, or is not of this machine alone
-    /// and there is no token.
+    /// [`TriggerErrorKind::Configuration`] where the address cannot be had, or is not of this
+    /// machine alone and there is no token.
     pub async fn listen(&mut self, options: ListenOptions) -> Result<SocketAddr, TriggerError> {
         let (collector, root) = (Arc::clone(&self.collector), self.root.clone());
         let server = http::Server::bind(options, collector, root).await?;

@@ -2,8 +2,8 @@
 
 use limn_store::Store;
 
-/// Longer paths are no objects: S3 keys end at 1,024 bytes, paths of files at 4,096. It bounds what a
-/// burst can hold.
+/// Longer paths are no objects: S3 keys end at 1,024 bytes, paths of files at 4,096. It bounds what
+/// a burst can hold.
 const PATH_LIMIT: usize = 4096;
 
 /// A lake's root, as messages about objects name it.
@@ -38,8 +38,8 @@ impl LakeRoot {
     }
 }
 
-/// Whether an object of a lake can have this path: none has empty, `.` or `..` parts, so that it needs no
-/// looking at. The marker of an empty folder (`a/`) is none either.
+/// Whether an object of a lake can have this path: none has empty, `.` or `..` parts, so that it
+/// needs no looking at. The marker of an empty folder (`a/`) is none either.
 pub(crate) fn is_path(path: &str) -> bool {
     path.len() <= PATH_LIMIT && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }

@@ -21,8 +21,9 @@ use crate::limits::Limits;
 use crate::notes::Notes;
 use crate::table::Table;
 
-/// The rows that a statement asks for: a stream of batches of [`Answer::schema`]. A batch is read ahead of those that are taken,
-/// and nothing more once it is dropped. Must be polled on a tokio runtime.
+/// The rows that a statement asks for: a stream of batches of [`Answer::schema`]. A batch is read
+/// ahead of those that are taken, and nothing more once it is dropped. Must be polled on a tokio
+/// runtime.
 pub struct Answer {
     /// Of columns that have names of their own each.
     schema: SchemaRef,
@@ -92,12 +93,14 @@ impl Answer {
         Arc::clone(&self.schema)
     }
 
-    /// Whether there are more rows than [`Limits::max_rows`], and those were left out. Known at the stream's end.
+    /// Whether there are more rows than [`Limits::max_rows`], and those were left out. Known at the
+    /// stream's end.
     pub fn is_truncated(&self) -> bool {
         self.is_truncated
     }
 
-    /// Whether rows are missing since files could not be read; the notes name them. Known at the stream's end.
+    /// Whether rows are missing since files could not be read; the notes name them. Known at the
+    /// stream's end.
     pub fn is_partial(&self) -> bool {
         self.about.notes.is_partial()
     }
@@ -142,8 +145,8 @@ impl Answer {
         lines
     }
 
-    /// The tables of which no file was looked at for the answer, once it is whole: a count may be known, and a filter may leave
-    /// no file, as the index knows them.
+    /// The tables of which no file was looked at for the answer, once it is whole: a count may be
+    /// known, and a filter may leave no file, as the index knows them.
     fn unread(&self) -> impl Iterator<Item = &Table> {
         let is_whole = self.has_ended && !self.has_failed && !self.about.is_plan;
         let tables = self.about.tables.iter().filter(move |_| is_whole);

@@ -1,4 +1,5 @@
-//! Which column of a statement is to blame where types do not fit: DataFusion names types, and people have columns.
+//! Which column of a statement is to blame where types do not fit: DataFusion names types, and
+//! people have columns.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -128,7 +129,8 @@ impl Column {
     }
 }
 
-/// Looks for the first column that an operator or function has and that is of a type that it does not take.
+/// Looks for the first column that an operator or function has and that is of a type that it does
+/// not take.
 struct Look<'a> {
     wanted: Wanted<'a>,
     tables: &'a Tables,

@@ -37,7 +37,8 @@ pub struct Line<'a> {
     pub columns: usize,
 }
 
-/// Tables to look up: those of one snapshot that a caller may see. A statement looks up the names that are in it.
+/// Tables to look up: those of one snapshot that a caller may see. A statement looks up the names
+/// that are in it.
 pub trait Tables: Send + Sync {
     /// The tables whose name, behind its last slash, is this (in lower case) but for case.
     fn called(&self, last_part: &str) -> Vec<TableKey>;
@@ -48,7 +49,8 @@ pub trait Tables: Send + Sync {
     /// The lakes that they lie in, in order.
     fn lakes(&self) -> Vec<&str>;
 
-    /// All that the index knows of a table. May wait: it is asked on the thread that plans a statement.
+    /// All that the index knows of a table. May wait: it is asked on the thread that plans a
+    /// statement.
     ///
     /// # Errors
     /// [`AskError::Catalogue`] if the index cannot be read.
@@ -98,7 +100,8 @@ impl Tables for Records {
 
 type OpenLake = dyn Fn(&str) -> Result<Lake, AskError> + Send + Sync;
 
-/// The tables of one snapshot that a caller may see. Names, suggestions and errors are of these only.
+/// The tables of one snapshot that a caller may see. Names, suggestions and errors are of these
+/// only.
 pub struct Catalogue {
     tables: Box<dyn Tables>,
     /// The only lake whose tables count, if it is one.
@@ -110,8 +113,8 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// These tables, removed ones left out. `open` opens a lake by its URL; it is asked once a lake, when a query first names
-    /// one of its tables.
+    /// These tables, removed ones left out. `open` opens a lake by its URL; it is asked once a
+    /// lake, when a query first names one of its tables.
     pub fn new(
         tables: impl IntoIterator<Item = TableRecord>,
         open: impl Fn(&str) -> Result<Lake, AskError> + Send + Sync + 'static,

@@ -1,7 +1,8 @@
 //! Values as text: for tables that people read, for CSV, and for JSON.
 //!
-//! JSON has numbers for integers and floats (NaN and infinities are null), ISO 8601 text for dates and times, text for decimals,
-//! hexadecimal text for bytes, and arrays and objects for what is nested.
+//! JSON has numbers for integers and floats (NaN and infinities are null), ISO 8601 text for dates
+//! and times, text for decimals, hexadecimal text for bytes, and arrays and objects for what is
+//! nested.
 
 use std::fmt::Write;
 
@@ -21,8 +22,8 @@ use arrow::util::display::{ArrayFormatter, DurationFormat, FormatOptions};
 const FORMAT: FormatOptions<'static> =
     FormatOptions::new().with_duration_format(DurationFormat::ISO8601);
 
-/// A type in a word: `integer`, `float`, `decimal`, `boolean`, `date`, `time`, `timestamp`, `interval`, `text`, `binary`,
-/// `list`, `struct`, `map`, `null`.
+/// A type in a word: `integer`, `float`, `decimal`, `boolean`, `date`, `time`, `timestamp`,
+/// `interval`, `text`, `binary`, `list`, `struct`, `map`, `null`.
 #[must_use]
 pub fn type_word(data_type: &DataType) -> &'static str {
     match data_type {

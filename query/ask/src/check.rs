@@ -1,7 +1,8 @@
-//! Whether a query only reads tables of the index, and has nothing that would be passed over in silence.
+//! Whether a query only reads tables of the index, and has nothing that would be passed over in
+//! silence.
 //!
-//! This is the first of three walls. The second is what is registered: no other catalog, no table function, no store, no file
-//! format. The third looks at the plan (`engine.rs`).
+//! This is the first of three walls. The second is what is registered: no other catalog, no table
+//! function, no store, no file format. The third looks at the plan (`engine.rs`).
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,5 @@
-//! The names in expressions and SELECT lists: what [`crate::relations`] does for sources of rows, for columns.
+//! The names in expressions and SELECT lists: what [`crate::relations`] does for sources of rows,
+//! for columns.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -145,7 +146,8 @@ impl Walk<'_> {
         Ok(columns)
     }
 
-    /// Refuses what has too many columns in all: each `SELECT *, *` of the one before has twice as many.
+    /// Refuses what has too many columns in all: each `SELECT *, *` of the one before has twice as
+    /// many.
     pub(crate) fn count_columns(&mut self, more: &Columns) -> Result<(), AskError> {
         self.columns = self.columns.saturating_add(more.list.len());
         match self.columns > COLUMNS {
@@ -220,7 +222,8 @@ fn resolve(ident: &mut Ident, scopes: Scopes<'_>) -> Result<(), AskError> {
     Ok(())
 }
 
-/// `user` and such, which the parser takes for functions that are called without brackets, and of which there is none.
+/// `user` and such, which the parser takes for functions that are called without brackets, and of
+/// which there is none.
 fn user(expr: &Expr) -> Option<Ident> {
     match expr {
         Expr::Function(function) if matches!(function.args, FunctionArguments::None) => {

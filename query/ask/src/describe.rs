@@ -1,4 +1,5 @@
-//! What DESCRIBE, SHOW COLUMNS and SHOW TABLES answer: what the index knows, without a look at the lake's files.
+//! What DESCRIBE, SHOW COLUMNS and SHOW TABLES answer: what the index knows, without a look at the
+//! lake's files.
 
 use std::sync::Arc;
 

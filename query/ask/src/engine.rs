@@ -1,7 +1,7 @@
 //! From a statement to its answer: parse, look names up, plan, run.
 //!
-//! Planning runs on a thread of its own with a stack that is large enough (`size.rs`): what is deep ends there. What leaves it
-//! is a plan of bounded depth, which runs wherever the answer is polled.
+//! Planning runs on a thread of its own with a stack that is large enough (`size.rs`): what is deep
+//! ends there. What leaves it is a plan of bounded depth, which runs wherever the answer is polled.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -65,7 +65,8 @@ impl Engine {
     /// Plans a statement and begins to run it. Must be called on a tokio runtime.
     ///
     /// # Errors
-    /// The statement is refused, cannot be understood or planned, or took too long before its first row.
+    /// The statement is refused, cannot be understood or planned, or took too long before its first
+    /// row.
     pub async fn run(&self, sql: &str) -> Result<Answer, AskError> {
         let deadline = Instant::now() + self.limits.timeout;
         let planner = Planner {
@@ -107,7 +108,8 @@ impl Engine {
                 let schema = plan.schema();
                 let rows = execute_stream(plan, session.task_ctx());
                 let mut rows = rows.map_err(|error| failure::running(&error, &limits))?;
-                // In a task of their own: however long one batch takes, whoever waits for it sees that the time is over.
+                // In a task of their own: however long one batch takes, whoever waits for it sees
+                // that the time is over.
                 let mut task = RecordBatchReceiverStream::builder(Arc::clone(&schema), 1);
                 let sender = task.tx();
                 task.spawn(async move {
@@ -250,7 +252,8 @@ fn first_rows(plan: LogicalPlan, most: u64) -> Result<LogicalPlan, DataFusionErr
         .build()
 }
 
-/// The last wall: no step of the plan writes or sets anything, and all rows are those of tables of the catalogue.
+/// The last wall: no step of the plan writes or sets anything, and all rows are those of tables of
+/// the catalogue.
 fn reads_only(plan: &LogicalPlan) -> Result<(), DataFusionError> {
     SQLOptions::new()
         .with_allow_ddl(false)

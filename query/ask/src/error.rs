@@ -198,7 +198,8 @@ fn near_or(near: &[String], otherwise: &str) -> String {
     }
 }
 
-/// A name as it has to be written: in double quotes, unless it is a small word that means nothing else.
+/// A name as it has to be written: in double quotes, unless it is a small word that means nothing
+/// else.
 pub(crate) fn quoted(name: &str) -> String {
     let is_letter = |it: char| it == '_' || it.is_ascii_lowercase();
     let is_plain =

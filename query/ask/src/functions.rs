@@ -1,7 +1,8 @@
-//! The functions that a statement may call: DataFusion's, of which those whose results are as long as an argument says are bounded.
+//! The functions that a statement may call: DataFusion's, of which those whose results are as long
+//! as an argument says are bounded.
 //!
-//! `repeat('a', 2000000000)` takes all memory in one call, where no limit of a query looks. So what such a call would make is
-//! computed from its arguments first.
+//! `repeat('a', 2000000000)` takes all memory in one call, where no limit of a query looks. So what
+//! such a call would make is computed from its arguments first.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
@@ -65,7 +66,8 @@ static NAMES: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     names
 });
 
-/// Functions that are most like one that there is none of: a name that is short for theirs (`cnt`), or with a letter or two wrong.
+/// Functions that are most like one that there is none of: a name that is short for theirs (`cnt`),
+/// or with a letter or two wrong.
 pub(crate) fn like(wanted: &str) -> Vec<&'static str> {
     let wanted = wanted.to_lowercase();
     let most = match wanted.chars().count() {
@@ -107,7 +109,8 @@ impl Bounded {
     fn new(inner: Arc<ScalarUDF>, length: Length) -> Bounded {
         let mut signature = inner.signature().clone();
         if length.is_of_list() {
-            // A list is not computed while planning, to stand in the plan as a constant: it may be a long one.
+            // A list is not computed while planning, to stand in the plan as a constant: it may be
+            // a long one.
             signature.volatility = Volatility::Volatile;
         }
         Bounded {
@@ -218,7 +221,8 @@ impl Length {
         matches!(self, Length::Copies | Length::Resized | Length::Range)
     }
 
-    /// The bytes of a row's value, or a few more; `None` where an argument is null or of a type that is refused.
+    /// The bytes of a row's value, or a few more; `None` where an argument is null or of a type
+    /// that is refused.
     fn bytes(self, parts: &[Part], row: usize) -> Result<Option<u64>> {
         let part = |at: usize| parts.get(at);
         let text = |at: usize| part(at).and_then(|it| it.text(row));

@@ -1,9 +1,10 @@
 //! Columns of a grouped SELECT that it does not group by.
 //!
-//! The standard has no such columns, and people write them: `SELECT id, name … GROUP BY id`. SQLite and MySQL take the value of
-//! one row of the group, and so does this: each such column becomes a `first_value` with an order that all of them share, so
-//! that they are of one row, and of the same one in every run. It is the row that has the minimum or maximum, if the SELECT
-//! asks for exactly one (SQLite's rule); else the first by these columns' own values. A note names the columns.
+//! The standard has no such columns, and people write them: `SELECT id, name … GROUP BY id`. SQLite
+//! and MySQL take the value of one row of the group, and so does this: each such column becomes a
+//! `first_value` with an order that all of them share, so that they are of one row, and of the same
+//! one in every run. It is the row that has the minimum or maximum, if the SELECT asks for exactly
+//! one (SQLite's rule); else the first by these columns' own values. A note names the columns.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -31,8 +32,8 @@ static AGGREGATES: LazyLock<HashSet<String>> = LazyLock::new(|| {
     names.collect()
 });
 
-/// Gives columns that are not grouped by the value of one row of their group. The names of the SELECT were looked up before,
-/// in this scope; `order_by` is what is said behind it.
+/// Gives columns that are not grouped by the value of one row of their group. The names of the
+/// SELECT were looked up before, in this scope; `order_by` is what is said behind it.
 pub(crate) fn settle(
     select: &mut Select,
     order_by: Option<&mut OrderBy>,
@@ -248,8 +249,8 @@ impl Bare<'_> {
         self.outputs.clear();
     }
 
-    /// The columns that `*` and `t.*` stand for, by the place of each in the SELECT list. None where they have something
-    /// behind them, or columns that are not known.
+    /// The columns that `*` and `t.*` stand for, by the place of each in the SELECT list. None
+    /// where they have something behind them, or columns that are not known.
     fn wildcards(&self, items: &[SelectItem]) -> Vec<(usize, Vec<Expr>)> {
         let columns = |item: &SelectItem| -> Option<Vec<Expr>> {
             let relations: Vec<&Relation> = match item {
@@ -302,7 +303,8 @@ impl Bare<'_> {
         is_known.then(|| whole(expr, self.scope))
     }
 
-    /// Whether the columns in an expression need nothing: it is grouped by, or a function of groups.
+    /// Whether the columns in an expression need nothing: it is grouped by, or a function of
+    /// groups.
     fn passes(&mut self, expr: &Expr) -> bool {
         if let Expr::Function(function) = expr
             && let Some(name) = aggregate(function)
@@ -392,7 +394,8 @@ fn first(column: Expr, order: Vec<OrderByExpr>) -> Expr {
     })
 }
 
-/// Items of a SELECT list keep the names that they have: `name`, or `t.name` where another one has that.
+/// Items of a SELECT list keep the names that they have: `name`, or `t.name` where another one has
+/// that.
 fn name_items(items: &mut [SelectItem], scope: &Scope, columns: &[Expr]) {
     let written: Vec<Option<String>> = items
         .iter()

@@ -51,7 +51,8 @@ impl Limits {
         cores.min(roomy).clamp(1, PARTS)
     }
 
-    /// DataFusion's settings. Names are as they are written: what is meant by one is decided before (`scope.rs`).
+    /// DataFusion's settings. Names are as they are written: what is meant by one is decided before
+    /// (`scope.rs`).
     pub(crate) fn config(&self, catalog: &str, schema: &str) -> SessionConfig {
         let parts = self.parts();
         let mut config = SessionConfig::new()
@@ -69,9 +70,9 @@ impl Limits {
         config
     }
 
-    /// Memory and temporary files for one query. What can be put on disk shares the memory evenly (`FairSpillPool`), so that a
-    /// sort that came first does not leave nothing to the one after it. The files are below the system's folder for such, and
-    /// go with the query.
+    /// Memory and temporary files for one query. What can be put on disk shares the memory evenly
+    /// (`FairSpillPool`), so that a sort that came first does not leave nothing to the one after
+    /// it. The files are below the system's folder for such, and go with the query.
     pub(crate) fn runtime(&self) -> Result<Arc<RuntimeEnv>, DataFusionError> {
         let memory = usize::try_from(self.memory_bytes).unwrap_or(usize::MAX);
         let pool = TrackConsumersPool::new(FairSpillPool::new(memory), NAMED);

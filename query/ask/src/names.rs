@@ -1,7 +1,8 @@
 //! Which table a name means.
 //!
-//! A table is called by its whole name (`"crm/churn"`, or `crm.churn` without quotes), or by the end of it (`churn`) where
-//! only one table ends so. Letters in another case are good enough where nothing has them as they are written.
+//! A table is called by its whole name (`"crm/churn"`, or `crm.churn` without quotes), or by the
+//! end of it (`churn`) where only one table ends so. Letters in another case are good enough where
+//! nothing has them as they are written.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,8 @@ use crate::catalogue::Catalogue;
 use crate::error::AskError;
 use crate::near::near;
 
-/// Tables among which names like one that does not exist are looked for: among more it would take its time.
+/// Tables among which names like one that does not exist are looked for: among more it would take
+/// its time.
 const NEAR_AMONG: usize = 20_000;
 
 /// The parts of a written name.
@@ -124,7 +126,8 @@ impl Wanted {
         }
     }
 
-    /// What a table that is meant may be called behind its last slash: any dot here may be one there.
+    /// What a table that is meant may be called behind its last slash: any dot here may be one
+    /// there.
     fn last_parts(&self) -> impl Iterator<Item = &str> {
         let folded = self.folded.as_str();
         let behind = folded.match_indices('.').map(|(at, _)| &folded[at + 1..]);

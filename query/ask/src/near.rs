@@ -11,8 +11,8 @@ const ONE_IN: usize = 3;
 /// Letters of a name that others are suggested for: comparing longer ones takes long.
 const LETTERS: usize = 200;
 
-/// The names that are most like `wanted`: in another case, written with other separators, without the folders before it,
-/// with a few letters wrong, or going on where it ends.
+/// The names that are most like `wanted`: in another case, written with other separators, without
+/// the folders before it, with a few letters wrong, or going on where it ends.
 pub(crate) fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let wanted = wanted.trim_matches('/').to_lowercase();
     if wanted.is_empty() || wanted.chars().count() > LETTERS {
@@ -41,7 +41,8 @@ fn unlikeness(wanted: &str, name: &str) -> Option<usize> {
     }
 }
 
-/// The letters that are wrong, where they may be few enough: names whose lengths differ by more are not compared.
+/// The letters that are wrong, where they may be few enough: names whose lengths differ by more are
+/// not compared.
 fn wrong_letters(a: &str, b: &str) -> usize {
     let (length, other) = (a.chars().count(), b.chars().count());
     match length.abs_diff(other) > WRONG {

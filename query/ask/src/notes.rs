@@ -63,7 +63,8 @@ impl Notes {
             let lines = report.damaged();
             damaged.extend(lines.iter().map(|it| one_line(it)));
             for (column, cells) in report.misfits() {
-                // A name is no secret, but what of it did not fit might say something of its values.
+                // A name is no secret, but what of it did not fit might say something of its
+                // values.
                 if table.withheld.iter().all(|it| it.name != column) {
                     *misfits.entry((table.name(), column)).or_default() += cells;
                 }

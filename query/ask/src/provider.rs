@@ -1,5 +1,6 @@
-//! The tables of a statement, as DataFusion finds them: one catalog with one schema, which holds the tables that the statement
-//! names and nothing else. What a name means was decided before (`relations.rs`).
+//! The tables of a statement, as DataFusion finds them: one catalog with one schema, which holds
+//! the tables that the statement names and nothing else. What a name means was decided before
+//! (`relations.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -99,7 +100,8 @@ pub(crate) struct LakeTable {
 impl LakeTable {
     /// In how many parts it is read.
     fn parts(&self, most: usize, filters: &[Filter], limit: Option<usize>) -> u32 {
-        // The first rows of one part come sooner than those of several; where most rows do not pass, all have to look.
+        // The first rows of one part come sooner than those of several; where most rows do not
+        // pass, all have to look.
         if limit.is_some() && filters.is_empty() {
             return 1;
         }

@@ -1,5 +1,6 @@
-//! From conditions of a query to filters of the scan. What is converted is exactly the condition: rows that pass the one pass
-//! the other, so that DataFusion need not look again. Anything else stays with DataFusion.
+//! From conditions of a query to filters of the scan. What is converted is exactly the condition:
+//! rows that pass the one pass the other, so that DataFusion need not look again. Anything else
+//! stays with DataFusion.
 
 use arrow::array::{ArrayRef, BooleanArray};
 use arrow::datatypes::{DataType, SchemaRef};
@@ -13,8 +14,8 @@ use std::sync::Arc;
 /// Values of an IN list that the scan compares one by one; DataFusion looks longer ones up by hash.
 const VALUES: usize = 64;
 
-/// The filters that together are a condition over columns of `schema`, their columns by place in it; `None` if it is no such
-/// condition.
+/// The filters that together are a condition over columns of `schema`, their columns by place in
+/// it; `None` if it is no such condition.
 pub(crate) fn filters(condition: &Expr, schema: &SchemaRef) -> Option<Vec<Filter>> {
     match condition {
         Expr::BinaryExpr(BinaryExpr {

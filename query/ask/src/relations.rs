@@ -1,8 +1,9 @@
 //! What the names of a query mean: tables of the index, names of WITH, columns.
 //!
-//! The parsed query is walked from its innermost parts out, and each name is replaced by the one that is meant, in quotes: a
-//! table by its whole name in the one schema that there is (`provider.rs`), with an alias by which its columns are
-//! called; a column by its spelling (`scope.rs`). DataFusion then takes all names as they are written.
+//! The parsed query is walked from its innermost parts out, and each name is replaced by the one
+//! that is meant, in quotes: a table by its whole name in the one schema that there is
+//! (`provider.rs`), with an alias by which its columns are called; a column by its spelling
+//! (`scope.rs`). DataFusion then takes all names as they are written.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -443,7 +444,8 @@ fn columns_of(table: &Table) -> Columns {
     }
 }
 
-/// What may be written before a table's columns: what was written in FROM, the whole name, and its end.
+/// What may be written before a table's columns: what was written in FROM, the whole name, and its
+/// end.
 fn names_of(record: &TableRecord, written: &[&str]) -> Vec<Vec<String>> {
     let owned = |parts: &[&str]| parts.iter().map(|it| (*it).to_owned()).collect();
     let folders: Vec<&str> = record.name.split('/').collect();

@@ -15,9 +15,10 @@ use crate::error::AskError;
 /// Columns that files withhold, by name, and what each holds, if that is why.
 pub(crate) type WithheldByFiles = BTreeMap<String, Option<String>>;
 
-/// The rows of a table: those of its files that could be read when it was indexed. `store` is its lake; which rows
-/// there are does not depend on `options`. Reads nothing yet. An error if none of its files could be read, or limn cannot
-/// read any more what it knows of one. Beside them the columns that any of the files withholds.
+/// The rows of a table: those of its files that could be read when it was indexed. `store` is its
+/// lake; which rows there are does not depend on `options`. Reads nothing yet. An error if none of
+/// its files could be read, or limn cannot read any more what it knows of one. Beside them the
+/// columns that any of the files withholds.
 pub(crate) fn rows_of(
     record: &TableRecord,
     store: Store,
@@ -40,7 +41,8 @@ pub(crate) fn rows_of(
     Ok((TableRows::new(store, files, options), withheld))
 }
 
-/// The files of a table that could be read when it was indexed, with what is known of them, by path.
+/// The files of a table that could be read when it was indexed, with what is known of them, by
+/// path.
 ///
 /// # Errors
 /// None of its files could be read, or limn cannot read any more what it knows of one.

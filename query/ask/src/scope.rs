@@ -1,8 +1,9 @@
 //! The columns that are in scope at a place of a query, and which of them a written name means.
 //!
-//! Columns of lakes are called `CustomerID`, and people write `customerid`. A name in quotes is exact. One without quotes means
-//! the column that is spelt so; where there is none, the only one that is spelt so but for case. Inner queries are looked
-//! through before outer ones, and a withheld column is found so that it can be refused by name.
+//! Columns of lakes are called `CustomerID`, and people write `customerid`. A name in quotes is
+//! exact. One without quotes means the column that is spelt so; where there is none, the only one
+//! that is spelt so but for case. Inner queries are looked through before outer ones, and a
+//! withheld column is found so that it can be refused by name.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -120,7 +121,8 @@ impl<'a> Scopes<'a> {
         })
     }
 
-    /// The spelling of the column that is meant; `None` where none is known, which the planner tells.
+    /// The spelling of the column that is meant; `None` where none is known, which the planner
+    /// tells.
     pub(crate) fn column(&self, written: &Ident) -> Result<Option<String>, AskError> {
         for scope in self.levels() {
             if let Some(name) = scope.column(written)? {
@@ -133,7 +135,8 @@ impl<'a> Scopes<'a> {
         Ok(None)
     }
 
-    /// As [`Scopes::column`], of a name with dots: a column of a source, a field of a column, or a column that is called so.
+    /// As [`Scopes::column`], of a name with dots: a column of a source, a field of a column, or a
+    /// column that is called so.
     pub(crate) fn path(&self, written: &[Ident]) -> Result<Option<Vec<Ident>>, AskError> {
         for scope in self.levels() {
             if let Some(path) = scope.path(written)? {
@@ -149,7 +152,8 @@ impl<'a> Scopes<'a> {
         Ok(None)
     }
 
-    /// An error where all sources are known, and none is called as it is written before the last dot.
+    /// An error where all sources are known, and none is called as it is written before the last
+    /// dot.
     fn is_of_known_source(&self, written: &[Ident]) -> Result<(), AskError> {
         let relations = || self.levels().flat_map(|it| &it.relations);
         let is_known = |it: &Relation| it.alias.is_some() && !it.columns.has_others;
@@ -246,7 +250,8 @@ impl Scope {
         }
     }
 
-    /// A column whose name has dots, as those of JSON, and perhaps a field of it: `user.id` where nothing is called `user`.
+    /// A column whose name has dots, as those of JSON, and perhaps a field of it: `user.id` where
+    /// nothing is called `user`.
     fn dotted(&self, written: &[Ident]) -> Result<Option<Vec<Ident>>, AskError> {
         let found = dotted(written, |name| self.column(name))?;
         Ok(found.map(|(found, fields)| {

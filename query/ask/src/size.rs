@@ -1,6 +1,7 @@
-//! How large a statement may be. SQL is parsed, planned and computed by functions that call themselves once a level: a
-//! statement that is deep enough ends a process whose stack is not. So the depth of everything is bounded before it is
-//! walked, and what is walked before that is known has a stack for the longest text that is taken ([`STACK`]).
+//! How large a statement may be. SQL is parsed, planned and computed by functions that call
+//! themselves once a level: a statement that is deep enough ends a process whose stack is not. So
+//! the depth of everything is bounded before it is walked, and what is walked before that is known
+//! has a stack for the longest text that is taken ([`STACK`]).
 
 use std::ops::ControlFlow;
 
@@ -71,7 +72,8 @@ pub(crate) fn check_tokens(tokens: &[TokenWithSpan]) -> Result<(), AskError> {
                 open.pop();
             }
             Token::Lt => types += usize::from(begins_type(before)),
-            // `((SELECT` may be a query in brackets or a join that begins with one: both are tried, for each bracket.
+            // `((SELECT` may be a query in brackets or a join that begins with one: both are tried,
+            // for each bracket.
             Token::Word(word) if begins_query(word.keyword) => {
                 if let Some(trials) = open.last_mut() {
                     *trials = run.max(1);
@@ -233,7 +235,8 @@ pub(crate) fn too_many_columns() -> AskError {
     }
 }
 
-/// Refuses a plan that is deeper than what was written let expect: some of what is short is long as a plan.
+/// Refuses a plan that is deeper than what was written let expect: some of what is short is long as
+/// a plan.
 pub(crate) fn check_plan(plan: &LogicalPlan) -> Result<(), AskError> {
     let mut levels = vec![(plan, 1_usize)];
     while let Some((plan, depth)) = levels.pop() {

@@ -1,4 +1,5 @@
-//! A file that is not what the index knows: the line that reports it, and the command that brings the index up to date.
+//! A file that is not what the index knows: the line that reports it, and the command that brings
+//! the index up to date.
 
 use std::fmt;
 use std::sync::Arc;

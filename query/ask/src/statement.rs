@@ -1,6 +1,7 @@
 //! From text to the one statement that it is, if it is one that reads.
 //!
-//! What a statement does is told by its first word, before it is parsed: whatever writes is refused by name, however it goes on.
+//! What a statement does is told by its first word, before it is parsed: whatever writes is refused
+//! by name, however it goes on.
 
 use datafusion::sql::sqlparser::ast::{
     DescribeAlias, ObjectName, Query, ShowStatementFilter, ShowStatementFilterPosition,
@@ -36,8 +37,8 @@ pub(crate) struct Pattern {
 }
 
 impl Statement {
-    /// Parses a statement, and refuses what does not read or is too large. Parsing takes stack in proportion to the text's
-    /// length at worst: see [`size::STACK`].
+    /// Parses a statement, and refuses what does not read or is too large. Parsing takes stack in
+    /// proportion to the text's length at worst: see [`size::STACK`].
     pub(crate) fn parse(sql: &str) -> Result<Statement, AskError> {
         size::check_text(sql)?;
         let tokens = Tokenizer::new(&Sql::new(0), sql).tokenize_with_location();

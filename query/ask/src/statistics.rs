@@ -1,5 +1,6 @@
-//! What the index knows of a table's rows and values, as the optimiser wants to know it: which side of a join is the smaller, how
-//! many groups there may be. Only the number of rows may be exact; an answer is never made of the rest.
+//! What the index knows of a table's rows and values, as the optimiser wants to know it: which side
+//! of a join is the smaller, how many groups there may be. Only the number of rows may be exact; an
+//! answer is never made of the rest.
 
 use arrow::datatypes::SchemaRef;
 use datafusion::common::stats::Precision;
@@ -38,8 +39,8 @@ pub(crate) fn of_table(table: &Table) -> Statistics {
     }
 }
 
-/// Without the least and greatest value: DataFusion takes those that are the same for all that a filter lets pass, and the index
-/// has those of the values that it looked at.
+/// Without the least and greatest value: DataFusion takes those that are the same for all that a
+/// filter lets pass, and the index has those of the values that it looked at.
 fn of_column(column: &ColumnRecord, rows: Option<usize>) -> ColumnStatistics {
     // A share of what was looked at; `as` rounds what is no number to zero.
     let nulls = |rows: usize| (column.null_share * rows as f64).round() as usize;
@@ -49,7 +50,8 @@ fn of_column(column: &ColumnRecord, rows: Option<usize>) -> ColumnStatistics {
         .with_distinct_count(distinct.map_or(Precision::Absent, Precision::Inexact))
 }
 
-/// Of the rows that a scan yields: these columns, the rows that pass the filters (by place in `schema`), no more than the limit.
+/// Of the rows that a scan yields: these columns, the rows that pass the filters (by place in
+/// `schema`), no more than the limit.
 pub(crate) fn of_scan(
     table: &Statistics,
     schema: &SchemaRef,

@@ -95,9 +95,10 @@ enum Known<'a> {
     Withheld(Option<&'a str>),
 }
 
-/// What the index says of the column at a place: the table's record may be of older files than those that it has, so that
-/// what any file withholds is withheld. Whatever it does not say of a table of which something is withheld is
-/// withheld, too: a name that repeats has a number behind it in the rows, and files may have come since.
+/// What the index says of the column at a place: the table's record may be of older files than
+/// those that it has, so that what any file withholds is withheld. Whatever it does not say of a
+/// table of which something is withheld is withheld, too: a name that repeats has a number behind
+/// it in the rows, and files may have come since.
 fn known<'a>(
     columns: &'a [ColumnRecord],
     by_files: &'a WithheldByFiles,
@@ -122,7 +123,8 @@ fn known<'a>(
     }
 }
 
-/// Whether a column's name in the rows may go on so behind its name in a file: not at all, or with a number.
+/// Whether a column's name in the rows may go on so behind its name in a file: not at all, or with
+/// a number.
 fn is_number_behind(rest: &str) -> bool {
     let number = rest.strip_prefix('_');
     rest.is_empty() || number.is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit()))

@@ -1,8 +1,9 @@
 //! Values of different types that a statement compares, where DataFusion alone would end it.
 //!
-//! In files the same key is a number here and a text there. Text that is compared with numbers is taken as the number that it
-//! is written as, and what is none is like nothing: `'n/a'` ends no join. A note says so. A pattern (LIKE) is looked for in what
-//! a number or time is as text. A text in the statement itself is not looked at here: `year = 'x'` stays an error.
+//! In files the same key is a number here and a text there. Text that is compared with numbers is
+//! taken as the number that it is written as, and what is none is like nothing: `'n/a'` ends no
+//! join. A note says so. A pattern (LIKE) is looked for in what a number or time is as text. A text
+//! in the statement itself is not looked at here: `year = 'x'` stays an error.
 
 use std::sync::Arc;
 
@@ -153,8 +154,9 @@ impl Types {
         }
     }
 
-    /// Both sides of a comparison. Where they are to be equal, a text becomes a number of the other side's very type, so that
-    /// long keys are told apart; else a fraction. What differs from a text that is no number is nobody's guess.
+    /// Both sides of a comparison. Where they are to be equal, a text becomes a number of the other
+    /// side's very type, so that long keys are told apart; else a fraction. What differs from a
+    /// text that is no number is nobody's guess.
     fn compared(&self, left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> (Expr, Expr) {
         let is_equality = match op {
             Operator::Eq => true,

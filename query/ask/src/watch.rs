@@ -1,9 +1,11 @@
 //! The end of a statement's time, where its rows are computed.
 //!
-//! A stream of batches can be stopped where it is polled. A join may compute for hours without that: it compares the rows of
-//! its two sides until a batch of them agrees, or goes on giving batches to a step above that asks for more. So two things
-//! look at the time there: the condition of a join, each time that it is computed (for one batch of pairs of rows), and a step
-//! behind each one that may give many batches for one that it takes. That step lets others have the thread now and then, too.
+//! A stream of batches can be stopped where it is polled. A join may compute for hours without
+//! that: it compares the rows of its two sides until a batch of them agrees, or goes on giving
+//! batches to a step above that asks for more. So two things look at the time there: the condition
+//! of a join, each time that it is computed (for one batch of pairs of rows), and a step behind
+//! each one that may give many batches for one that it takes. That step lets others have the thread
+//! now and then, too.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -241,7 +243,8 @@ impl ExecutionPlan for Behind {
     fn execute(&self, part: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let batches = self.input.execute(part, context)?;
         let watch = Arc::clone(&self.watch);
-        // Behind the batch, which is kept meanwhile: a deep plan that let others go first before it would never come to one.
+        // Behind the batch, which is kept meanwhile: a deep plan that let others go first before it
+        // would never come to one.
         let batches = batches.then(move |batch| {
             let batch = watch.check().and(batch);
             async move {

@@ -9,11 +9,13 @@ use limn_segment::TableRecord;
 use crate::error::AskError;
 use crate::rows::files_of;
 
-/// Why a table is what it is, and how its files are read. `others` are further tables of its lake: those that have files
-/// beside its own are looked at. Without `shows_values` nothing is given that may be a value.
+/// Why a table is what it is, and how its files are read. `others` are further tables of its lake:
+/// those that have files beside its own are looked at. Without `shows_values` nothing is given that
+/// may be a value.
 ///
 /// # Errors
-/// [`AskError::Unreadable`] if none of its files could be read, or limn cannot read any more what it knows of one.
+/// [`AskError::Unreadable`] if none of its files could be read, or limn cannot read any more what
+/// it knows of one.
 pub fn why_of(
     record: &TableRecord,
     others: &[TableRecord],
@@ -41,7 +43,8 @@ pub fn why_of(
     Ok(why(known(record, &files), &columns, &others, shows_values))
 }
 
-/// Whether tables have files in one folder, or in folders of dates below one, as far as their first files tell.
+/// Whether tables have files in one folder, or in folders of dates below one, as far as their first
+/// files tell.
 fn lies_beside(one: &TableRecord, other: &TableRecord) -> bool {
     let folder = |record: &TableRecord| {
         let first = record.files_now().next()?;

@@ -1,5 +1,5 @@
-//! Rows as they are written: as JSON, and as Arrow without views of texts and bytes, which are new to Arrow, so that many
-//! readers do not have them.
+//! Rows as they are written: as JSON, and as Arrow without views of texts and bytes, which are new
+//! to Arrow, so that many readers do not have them.
 
 use std::sync::Arc;
 
@@ -19,7 +19,8 @@ pub fn cells_of(batch: &RecordBatch) -> Result<Vec<Cells<'_>>, ArrowError> {
     columns.map(|column| Cells::of(column.as_ref())).collect()
 }
 
-/// Writes rows as JSON, an array and a line each, with commas between them and before them if they are not the first.
+/// Writes rows as JSON, an array and a line each, with commas between them and before them if they
+/// are not the first.
 ///
 /// # Errors
 /// As [`Cells::of`].
@@ -38,7 +39,8 @@ pub fn json_rows(batch: &RecordBatch, is_first: bool, out: &mut String) -> Resul
     Ok(())
 }
 
-/// The columns with plain texts and bytes where they have views, also within lists, structs and maps.
+/// The columns with plain texts and bytes where they have views, also within lists, structs and
+/// maps.
 #[must_use]
 pub fn plain(schema: &Schema) -> SchemaRef {
     let fields = schema.fields().iter().map(plain_field);

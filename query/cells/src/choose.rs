@@ -96,8 +96,8 @@ pub(crate) fn columns(
 }
 
 impl Column {
-    /// The values that are listed, and whether they are all; none of columns that are no texts, or of
-    /// which none is known.
+    /// The values that are listed, and whether they are all; none of columns that are no texts, or
+    /// of which none is known.
     pub(crate) fn shown(&self, counted: Option<&DistinctColumn>) -> Option<(Vec<String>, bool)> {
         if !self.is_text() {
             return None;

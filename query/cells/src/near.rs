@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use limn_segment::analyzer::analyze;
 
-/// From these shares on a value is near: of equal letters, of common trigrams, and of its words that
-/// the span has.
+/// From these shares on a value is near: of equal letters, of common trigrams, and of its words
+/// that the span has.
 const LETTERS: f64 = 0.75;
 const TRIGRAMS: f64 = 0.7;
 const SHARED: f64 = 0.25;

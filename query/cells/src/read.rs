@@ -132,7 +132,8 @@ pub async fn count(engine: &Engine, table: &Table, budget: usize) -> Result<Dist
     let mut found: Vec<Counted> = Vec::new();
     let mut tally: Vec<Tally> = vec![Tally::default(); counted.len()];
     for (chunk, columns) in counted.chunks(AT_A_TIME).enumerate() {
-        // Beside the values: one that tells that there are more, the nulls of each column, all rows.
+        // Beside the values: one that tells that there are more, the nulls of each column, all
+        // rows.
         let most = budget + columns.len() + 2;
         let statement = counting(&table.key.name, columns, None, most);
         let first = chunk * AT_A_TIME;

@@ -1,8 +1,8 @@
-//! Families: tables of one folder that have the same columns, such as a table a day or the sheets of a book. Lists show one as a
-//! single line that opens.
+//! Families: tables of one folder that have the same columns, such as a table a day or the sheets
+//! of a book. Lists show one as a single line that opens.
 //!
-//! The rule is one sentence: three tables or more that lie in the same folder (or book, or archive) of a lake and have the same
-//! column names in the same order are a family.
+//! The rule is one sentence: three tables or more that lie in the same folder (or book, or archive)
+//! of a lake and have the same column names in the same order are a family.
 
 use std::collections::HashMap;
 
@@ -76,7 +76,8 @@ impl Families {
     }
 }
 
-/// What the names of a family have in common, with a star for the rest: `orders_*`. Where that is nothing, the first two.
+/// What the names of a family have in common, with a star for the rest: `orders_*`. Where that is
+/// nothing, the first two.
 pub fn common_name<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
     let lasts = || names.clone().map(crate::names::last_part);
     let Some(first) = lasts().next() else {

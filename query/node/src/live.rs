@@ -1,10 +1,10 @@
 //! What is served: the newest snapshot, and what each caller sees of it.
 //!
-//! A [`View`] is one snapshot, opened, as one reach sees it. Requests hold the view that they began with, so a
-//! newer snapshot takes its place without disturbing them; what nobody holds any more is closed. A view
-//! that is restricted is made at its first use: its searcher and its shelf are those of an index that has
-//! the allowed tables only, and their values only where the caller may read them. Views are kept as long as there
-//! is room; of those that wait for one, one makes it.
+//! A [`View`] is one snapshot, opened, as one reach sees it. Requests hold the view that they began
+//! with, so a newer snapshot takes its place without disturbing them; what nobody holds any more is
+//! closed. A view that is restricted is made at its first use: its searcher and its shelf are those
+//! of an index that has the allowed tables only, and their values only where the caller may read
+//! them. Views are kept as long as there is room; of those that wait for one, one makes it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::future::Future;
@@ -26,7 +26,8 @@ use crate::memory;
 use crate::problem::Problem;
 use crate::shelf::Shelf;
 
-/// KiB of restricted views that are kept of a snapshot, reckoned by [`View::kib`]; at least [`LARGE_VIEWS`] are.
+/// KiB of restricted views that are kept of a snapshot, reckoned by [`View::kib`]; at least
+/// [`LARGE_VIEWS`] are.
 const VIEWS_KIB: u32 = 64 << 10;
 const LARGE_VIEWS: u32 = 4;
 /// What a view takes that has no tables.
@@ -95,8 +96,8 @@ impl View {
         }
     }
 
-    /// About what a restricted view takes: its searcher, and of each table its number, its columns' names and the names that
-    /// suggestions are found by.
+    /// About what a restricted view takes: its searcher, and of each table its number, its columns'
+    /// names and the names that suggestions are found by.
     fn kib(&self) -> u32 {
         let shelf = self.shelf.tables().len().saturating_mul(TABLE_ON_SHELF);
         let bytes = self.searcher.own_bytes().saturating_add(shelf);
@@ -176,8 +177,8 @@ impl Live {
         Arc::clone(&self.served().whole)
     }
 
-    /// What a scope sees of the newest snapshot; `make` restricts the whole of it, where that has not been done
-    /// yet. Who asks meanwhile waits for the one that is being made.
+    /// What a scope sees of the newest snapshot; `make` restricts the whole of it, where that has
+    /// not been done yet. Who asks meanwhile waits for the one that is being made.
     ///
     /// # Errors
     /// Those of `make`.

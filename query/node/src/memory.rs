@@ -1,7 +1,7 @@
 //! Memory that was needed for a while, given back to the system.
 //!
-//! Opening a snapshot reads its catalog through many short-lived objects. The C library keeps their room for later ones:
-//! half of what a node over 100,000 tables held was such room.
+//! Opening a snapshot reads its catalog through many short-lived objects. The C library keeps their
+//! room for later ones: half of what a node over 100,000 tables held was such room.
 
 #![allow(unsafe_code)]
 

@@ -1,10 +1,11 @@
-//! The names of tables, for suggestions while a person types: found by how they begin, by how their last part
-//! begins, and by what is in them.
+//! The names of tables, for suggestions while a person types: found by how they begin, by how their
+//! last part begins, and by what is in them.
 
 use limn_segment::{Numbers, Spilled, spilled};
 use memchr::memmem::Finder;
 
-/// The folded names of tables, which have the numbers from 0 on. They lie in temporary files: in memory is what is looked at.
+/// The folded names of tables, which have the numbers from 0 on. They lie in temporary files: in
+/// memory is what is looked at.
 pub struct Names {
     /// All names in lower case, one after the other, each with a line feed before it.
     folded: Spilled,
@@ -92,8 +93,9 @@ impl Names {
         sorted.iter(from..to)
     }
 
-    /// The first `limit` tables, in the order of their numbers, of which the name or its last part begins with `word` (in lower
-    /// case); where these are fewer, then the first of which the name has it anywhere.
+    /// The first `limit` tables, in the order of their numbers, of which the name or its last part
+    /// begins with `word` (in lower case); where these are fewer, then the first of which the name
+    /// has it anywhere.
     pub fn find(&self, word: &str, limit: usize) -> Vec<u32> {
         let word = word.as_bytes();
         let mut found: Vec<u32> = Vec::new();

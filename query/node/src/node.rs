@@ -273,8 +273,9 @@ impl Node {
         run(&self.processors, work).await
     }
 
-    /// As [`compute`](Self::compute), for what takes a millisecond or two: on this thread, which serves connections, too.
-    /// To hand it to another thread and back would take a third of the questions that a node answers.
+    /// As [`compute`](Self::compute), for what takes a millisecond or two: on this thread, which
+    /// serves connections, too. To hand it to another thread and back would take a third of the
+    /// questions that a node answers.
     ///
     /// # Errors
     /// A mistake in the computation.

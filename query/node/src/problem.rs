@@ -1,7 +1,8 @@
 //! The answer to a request that cannot be served: what failed, on what, why, what to do.
 //!
-//! Errors of the store and of the index go to the log in full, with the request's id. A caller learns
-//! the kind of the trouble only: paths, addresses and names in them are the operator's business.
+//! Errors of the store and of the index go to the log in full, with the request's id. A caller
+//! learns the kind of the trouble only: paths, addresses and names in them are the operator's
+//! business.
 
 use std::time::Duration;
 
@@ -122,7 +123,8 @@ impl Problem {
         Problem::new(Code::BadRequest, message, remedy)
     }
 
-    /// A table that there is not, or that the caller may not see: the same words for both. No table has an empty name.
+    /// A table that there is not, or that the caller may not see: the same words for both. No table
+    /// has an empty name.
     pub fn no_table(name: &str) -> Problem {
         if name.trim().is_empty() {
             return Problem::bad(

@@ -1,5 +1,5 @@
-//! What is remembered of questions: their meaning, embedded in small batches across requests, and a judge's
-//! verdicts, which hold for as long as a table is described in the same words.
+//! What is remembered of questions: their meaning, embedded in small batches across requests, and a
+//! judge's verdicts, which hold for as long as a table is described in the same words.
 //!
 //! What is remembered is remembered for one caller: how fast an answer comes reveals nothing of
 //! what others have asked.

@@ -1,7 +1,7 @@
 //! The shelf: what lists, trees, suggestions and filters need to know of every table.
 //!
-//! It lies in a file ([`ShelfRows`]); in memory is what is looked at. A table's whole row (its sample, values, files, contexts) is
-//! read from the catalog when somebody looks at that table.
+//! It lies in a file ([`ShelfRows`]); in memory is what is looked at. A table's whole row (its
+//! sample, values, files, contexts) is read from the catalog when somebody looks at that table.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
@@ -26,7 +26,8 @@ pub struct Shelf {
     /// The numbers of the rows that are shown, in order; `None` where all are.
     shown: Option<Vec<u32>>,
     columns: u64,
-    /// Distinct column names: in lower case, as one of them is written, and the number of tables that have them.
+    /// Distinct column names: in lower case, as one of them is written, and the number of tables
+    /// that have them.
     names: BTreeMap<String, (String, u32)>,
     /// Made when something is suggested first.
     table_names: OnceLock<Names>,
@@ -89,8 +90,9 @@ fn is_called_readme(file: &str) -> bool {
         && !file.contains('/')
 }
 
-/// What a table is, in a line: what people registered for it comes first, then texts that lie beside it. What a README says is about
-/// its folder, and of a table only where the folder is the table.
+/// What a table is, in a line: what people registered for it comes first, then texts that lie
+/// beside it. What a README says is about its folder, and of a table only where the folder is the
+/// table.
 pub fn description<'a>(table: &Facts<'a>) -> Option<&'a str> {
     let is_of_folder =
         |source: &str| is_called_readme(last_part(source)) && !is_readme(source, table.key.name);
@@ -209,8 +211,9 @@ impl Shelf {
             .collect()
     }
 
-    /// The names of tables that may be meant by one that none has: without slashes around it or an extension, in other
-    /// case, or the last part alone. At most three; none where there are so many tables that looking takes its time.
+    /// The names of tables that may be meant by one that none has: without slashes around it or an
+    /// extension, in other case, or the last part alone. At most three; none where there are so
+    /// many tables that looking takes its time.
     pub fn near(&self, name: &str) -> Vec<&str> {
         if self.tables().len() > NEAR_AMONG {
             return Vec::new();
@@ -324,14 +327,15 @@ impl Shelf {
         found.map(|at| self.table(self.number(at as usize)))
     }
 
-    /// Up to `limit` tables for somebody who has typed `word` (in lower case): first those of which the name or its last part
-    /// begins so, then those that have it anywhere.
+    /// Up to `limit` tables for somebody who has typed `word` (in lower case): first those of which
+    /// the name or its last part begins so, then those that have it anywhere.
     pub fn suggested(&self, word: &str, limit: usize) -> impl Iterator<Item = Facts<'_>> {
         let found = self.names().find(word, limit).into_iter();
         found.map(|at| self.table(self.number(at as usize)))
     }
 
-    /// Column names that begin with this text, in whatever case, with the number of tables that have them.
+    /// Column names that begin with this text, in whatever case, with the number of tables that
+    /// have them.
     pub fn column_names<'a>(&'a self, start: &'a str) -> impl Iterator<Item = (&'a str, u32)> {
         let names = self.names.range(start.to_owned()..);
         names

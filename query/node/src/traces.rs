@@ -1,11 +1,13 @@
 //! Traces: each request, and what it spent its time on, sent to an OpenTelemetry collector.
 //!
-//! Where they go is said by the variables that OpenTelemetry has for it (`OTEL_EXPORTER_OTLP_ENDPOINT`,
-//! `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER`…). A request that comes with a `traceparent` goes on with
-//! that trace. A span names the address asked, never the question or a table: a collector is another
-//! house than the lake.
+//! Where they go is said by the variables that OpenTelemetry has for it
+//! (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`,
+//! `OTEL_TRACES_SAMPLER`…). A request that comes with a `traceparent` goes on with that trace. A
+//! span names the address asked, never the question or a table: a collector is another house than
+//! the lake.
 //!
-//! Source: OpenTelemetry specification, environment variables and semantic conventions for HTTP spans; W3C Trace Context.
+//! Source: OpenTelemetry specification, environment variables and semantic conventions for HTTP
+//! spans; W3C Trace Context.
 
 use async_trait::async_trait;
 use axum::http::{HeaderMap, Request, Response};

@@ -1,8 +1,9 @@
 //! Whether questions can be answered, which is what readiness reports.
 //!
-//! A node whose index is away goes on answering what it has at hand, so that the index is away says little. What says it is a question
-//! that could not be answered because the index could not be read: from then on readiness asks that question again, until it, or
-//! somebody else's, is answered.
+//! A node whose index is away goes on answering what it has at hand, so that the index is away says
+//! little. What says it is a question that could not be answered because the index could not be
+//! read: from then on readiness asks that question again, until it, or somebody else's, is
+//! answered.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,7 +57,8 @@ impl Trouble {
 /// Whether the node can answer.
 ///
 /// # Errors
-/// The last question that was asked could not be answered, and cannot now, because the index cannot be read.
+/// The last question that was asked could not be answered, and cannot now, because the index cannot
+/// be read.
 pub(crate) async fn ready(node: &Node) -> Result<(), Problem> {
     let Some(question) = node.trouble.question() else {
         return Ok(());

@@ -85,10 +85,11 @@ pub struct Answer {
     pub grade: Option<Grade>,
     /// The tables, best first.
     pub results: Vec<Hit>,
-    /// What the asker should know: words that occur nowhere, nothing relevant found, a judge that failed.
+    /// What the asker should know: words that occur nowhere, nothing relevant found, a judge that
+    /// failed.
     pub notes: Vec<String>,
-    /// What models, and the servers that they run on, said where they failed. For operators: it may hold
-    /// addresses, and values of rows.
+    /// What models, and the servers that they run on, said where they failed. For operators: it may
+    /// hold addresses, and values of rows.
     pub failures: Vec<String>,
     /// As [`Ranking::unknown`].
     pub unknown: Vec<String>,
@@ -111,8 +112,8 @@ pub struct Hit {
     /// The share of the question's words that it has, by their inverse document frequencies: 0 to
     /// 1. Unknown words count half of what a word can. 0 in plain mode.
     pub covered: f32,
-    /// How close it is to the question in meaning, from -1 to 1: the mean of its two closest kinds of
-    /// text, the second with less weight. `None` where it has no vectors.
+    /// How close it is to the question in meaning, from -1 to 1: the mean of its two closest kinds
+    /// of text, the second with less weight. `None` where it has no vectors.
     pub cosine: Option<f32>,
     /// The lexical score, min-max normalised over the question's candidates: 0 to 1.
     pub lexical: f32,
@@ -147,11 +148,11 @@ pub struct Evidence {
     pub kind: BlockKind,
     /// The text; of cells, the lines that match.
     pub text: String,
-    /// The words of it that match the question, spelled as they are in the text: distinct, those that are
-    /// worth most first, at most 8.
+    /// The words of it that match the question, spelled as they are in the text: distinct, those
+    /// that are worth most first, at most 8.
     pub words: Vec<String>,
-    /// What its place among the table's texts is by: half the share of the question's words (by their
-    /// worth) that it holds, half its cosine; of cells the first half alone.
+    /// What its place among the table's texts is by: half the share of the question's words (by
+    /// their worth) that it holds, half its cosine; of cells the first half alone.
     pub score: f32,
 }
 

@@ -8,8 +8,9 @@
 //! **Values.** Two to four words in a row, what is quoted, a code or another word that the analyzer
 //! takes apart, and the whole question may be a value.
 //!
-//! **Values among many.** What columns of many values hold is looked up one by one, so of the question's values up to 16 are:
-//! what is quoted, codes, numbers of four digits and more that are no years, words that begin with capitals or digits, and the whole of a short question.
+//! **Values among many.** What columns of many values hold is looked up one by one, so of the
+//! question's values up to 16 are: what is quoted, codes, numbers of four digits and more that are
+//! no years, words that begin with capitals or digits, and the whole of a short question.
 
 use std::ops::Range;
 
@@ -200,8 +201,8 @@ impl Asked {
     }
 }
 
-/// Whether a question is written as titles are: after the first word there are several capitals, and no small letters but in
-/// stop words.
+/// Whether a question is written as titles are: after the first word there are several capitals,
+/// and no small letters but in stop words.
 fn is_title(words: &[&str]) -> bool {
     let rest = words.iter().skip(1).filter(|word| !is_stop(word));
     let (names, others): (Vec<&str>, Vec<&str>) = rest.partition(|word| is_name(word));
@@ -315,8 +316,8 @@ fn has_hump(word: &str) -> bool {
     })
 }
 
-/// Whether a word is written as programs write names: with an underscore, or with a slash, a point or
-/// a capital after a small letter between parts of two characters and more.
+/// Whether a word is written as programs write names: with an underscore, or with a slash, a point
+/// or a capital after a small letter between parts of two characters and more.
 fn is_identifier(word: &str) -> bool {
     let is_part = |part: &str| trimmed(part).chars().nth(1).is_some();
     let is_joined = |by: char| word.contains(by) && word.split(by).all(is_part);

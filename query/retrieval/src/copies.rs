@@ -100,8 +100,8 @@ impl Copies {
     }
 }
 
-/// Of copies the least stands for the others: one that is not kept aside (no part of its path has a word of [`ASIDE`]), then the
-/// one of the shortest path, then the oldest.
+/// Of copies the least stands for the others: one that is not kept aside (no part of its path has a
+/// word of [`ASIDE`]), then the one of the shortest path, then the oldest.
 fn rank(name: &str, modified_ms: i64) -> (bool, usize, i64, String) {
     let is_aside = words(name).any(|word| ASIDE.iter().any(|it| word.eq_ignore_ascii_case(it)));
     (is_aside, name.chars().count(), modified_ms, name.to_owned())

@@ -1,14 +1,15 @@
 //! The live tables of a snapshot, over all its segments, and their exact statistics.
 //!
-//! Tables are numbered in the order of their keys, whatever segment they lie in: a table's number is
-//! its place in every tie. Lengths are sums of the exact token counts that segments store, over live
-//! blocks only; averages are taken over the live tables that have the field. Nothing here depends on how tables are spread
-//! over shards.
+//! Tables are numbered in the order of their keys, whatever segment they lie in: a table's number
+//! is its place in every tie. Lengths are sums of the exact token counts that segments store, over
+//! live blocks only; averages are taken over the live tables that have the field. Nothing here
+//! depends on how tables are spread over shards.
 //!
-//! A corpus may be *restricted* to some of its tables. The others are then as dead as deleted ones: they
-//! have no number, their blocks are among the hidden ones of their segment, and a segment that holds
-//! nothing else is not part of the corpus. So what is true of a corpus in general is true of a restricted
-//! one: it is that of an index of the kept tables. What open segments hold is shared, not copied.
+//! A corpus may be *restricted* to some of its tables. The others are then as dead as deleted ones:
+//! they have no number, their blocks are among the hidden ones of their segment, and a segment that
+//! holds nothing else is not part of the corpus. So what is true of a corpus in general is true of
+//! a restricted one: it is that of an index of the kept tables. What open segments hold is shared,
+//! not copied.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -50,7 +51,8 @@ pub(crate) struct Opened {
     pub(crate) deletes_path: Option<String>,
 }
 
-/// A live table: what there is of it is its segment's ([`Corpus::key`], [`Corpus::location`], [`Corpus::range_of`]).
+/// A live table: what there is of it is its segment's ([`Corpus::key`], [`Corpus::location`],
+/// [`Corpus::range_of`]).
 #[derive(Clone, Copy)]
 pub(crate) struct Table {
     segment: u32,
@@ -65,10 +67,12 @@ impl Table {
     }
 }
 
-/// So many blocks are looked at by several threads: of fewer, one has made most of its way before another has begun.
+/// So many blocks are looked at by several threads: of fewer, one has made most of its way before
+/// another has begun.
 const LARGE: usize = if cfg!(test) { 4 } else { 1 << 16 };
 
-/// More blocks of a table than this, on average, are many to look through for the texts that show why.
+/// More blocks of a table than this, on average, are many to look through for the texts that show
+/// why.
 const BLOCKS_OF_A_TABLE: usize = 64;
 
 /// A segment with what the scorer needs of it.
@@ -138,7 +142,8 @@ pub(crate) struct Corpus {
     /// What one occurrence of a term counts, by field and table.
     pub(crate) norms: [Vec<f32>; FIELDS],
     pub(crate) segments: Vec<Segment>,
-    /// Whether its bytes are on this machine, so that no thread waits for them; of all that are restricted from one.
+    /// Whether its bytes are on this machine, so that no thread waits for them; of all that are
+    /// restricted from one.
     is_here: Arc<AtomicBool>,
     /// Whether they were looked at, too, likewise: then they are in memory where there is room.
     is_warm: Arc<AtomicBool>,
@@ -151,8 +156,9 @@ pub(crate) struct Corpus {
     absent: Option<Absent>,
 }
 
-/// Words that were looked for and that no kept table has. The next question with one does not look for it again, so that the time
-/// that it takes does not reveal, however often it is measured, whether another table has the word.
+/// Words that were looked for and that no kept table has. The next question with one does not look
+/// for it again, so that the time that it takes does not reveal, however often it is measured,
+/// whether another table has the word.
 #[derive(Default)]
 pub(crate) struct Absent(Mutex<HashSet<(Looked, u128)>>);
 
@@ -180,7 +186,8 @@ impl Absent {
     }
 }
 
-/// What plain mode needs: every live block with a word outside the cells is a document of one field.
+/// What plain mode needs: every live block with a word outside the cells is a document of one
+/// field.
 pub(crate) struct Plain {
     /// What one occurrence counts, by segment and block; 0 for blocks that do not take part.
     pub(crate) norms: Vec<Vec<f32>>,
@@ -352,12 +359,14 @@ impl Corpus {
             .filter(move |&block| segment.table_of[block as usize] != DEAD)
     }
 
-    /// Whether so many of its blocks are looked at by several threads: not where these might have to wait for a store.
+    /// Whether so many of its blocks are looked at by several threads: not where these might have
+    /// to wait for a store.
     pub(crate) fn is_shared(&self, blocks: usize) -> bool {
         blocks >= LARGE && self.is_here.load(Ordering::Relaxed)
     }
 
-    /// Whether it is so small that one thread looks at all of it at once, its tables are, too, and it was looked at before.
+    /// Whether it is so small that one thread looks at all of it at once, its tables are, too, and
+    /// it was looked at before.
     pub(crate) fn is_quick(&self) -> bool {
         let is_small = self.blocks < LARGE.min(self.tables.len().saturating_mul(BLOCKS_OF_A_TABLE));
         is_small && self.is_warm.load(Ordering::Relaxed)
@@ -380,7 +389,8 @@ impl Corpus {
         self.tables.len() * of_a_table + self.blocks * size_of::<u32>() + self.copies.bytes()
     }
 
-    /// Does two things: at the same time where the corpus is so large that it is worth another thread's while.
+    /// Does two things: at the same time where the corpus is so large that it is worth another
+    /// thread's while.
     pub(crate) fn both<A: Send, B: Send>(
         &self,
         one: impl FnOnce() -> A + Send,
@@ -400,8 +410,8 @@ impl Corpus {
     }
 }
 
-/// Every table with a live block, sorted by key. Where a key is live in several segments (a writer's
-/// mistake), the last segment's stands, as with catalog rows.
+/// Every table with a live block, sorted by key. Where a key is live in several segments (a
+/// writer's mistake), the last segment's stands, as with catalog rows.
 fn live_tables(opened: &[Opened]) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     for (

@@ -1,7 +1,7 @@
 //! Evidence: the few texts of a table that show why it was found.
 //!
-//! Only the tables of the final answer are looked at, so their texts may be read and analyzed anew: a
-//! handful a question, and the index need not keep what each block contributed.
+//! Only the tables of the final answer are looked at, so their texts may be read and analyzed anew:
+//! a handful a question, and the index need not keep what each block contributed.
 
 use limn_segment::{BlockKind, SegmentError};
 
@@ -18,7 +18,8 @@ const SHARE_OF_BEST: f32 = 0.4;
 const CELL_LINES: usize = 8;
 const CELL_CHARACTERS: usize = 400;
 
-/// The best texts of a table, at most so many, best first; at least one where the table has any and one is wanted.
+/// The best texts of a table, at most so many, best first; at least one where the table has any and
+/// one is wanted.
 pub(crate) fn evidence(
     corpus: &Corpus,
     texts: &Texts,
@@ -49,8 +50,8 @@ pub(crate) fn evidence(
         .collect()
 }
 
-/// A text of a table, and how well it matches: half by the weights of its words among the question's,
-/// half by its cosine (of cells by the words alone): 0 to 1.
+/// A text of a table, and how well it matches: half by the weights of its words among the
+/// question's, half by its cosine (of cells by the words alone): 0 to 1.
 pub(crate) struct ScoredText {
     pub(crate) kind: BlockKind,
     pub(crate) score: f32,

@@ -1,11 +1,11 @@
 //! Grades: how likely a table answers its question, whatever else was found.
 //!
-//! Scores order the tables of one answer and say nothing across answers: the best of nothing scores as
-//! high as the best of much. A grade weighs what does not depend on other candidates: the share of
-//! the question's words that the table has, and how close it is to the question in meaning; of a
-//! larger lake more is wanted, since by chance alone its best table has more. The limits were fitted
-//! on the questions of four corpora, asked of their own lake and of the others' (docs/decisions/034).
-//! Another [`Grading`] may be given.
+//! Scores order the tables of one answer and say nothing across answers: the best of nothing scores
+//! as high as the best of much. A grade weighs what does not depend on other candidates: the share
+//! of the question's words that the table has, and how close it is to the question in meaning; of a
+//! larger lake more is wanted, since by chance alone its best table has more. The limits were
+//! fitted on the questions of four corpora, asked of their own lake and of the others'
+//! (docs/decisions/034). Another [`Grading`] may be given.
 
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,8 @@ impl Default for Grading {
 
 /// What a cosine counts beside the share of words.
 const MEANING: f32 = 2.0;
-/// What is wanted more for each unit of the inverse document frequency of a word that one table has.
+/// What is wanted more for each unit of the inverse document frequency of a word that one table
+/// has.
 const SIZE: f32 = 0.1;
 
 impl Grading {
@@ -63,8 +64,8 @@ impl Grading {
         strong: 0.70,
     };
 
-    /// What a table that has a share `covered` (0 to 1) of the question's words, and this cosine, is
-    /// worth among `tables`.
+    /// What a table that has a share `covered` (0 to 1) of the question's words, and this cosine,
+    /// is worth among `tables`.
     #[must_use]
     pub fn worth(covered: f32, cosine: Option<f32>, tables: usize) -> f32 {
         covered + MEANING * cosine.unwrap_or(0.0).max(0.0) - SIZE * idf(tables as u64, 0)

@@ -1,9 +1,9 @@
 //! The lexical side: walks the postings of a question's terms over all segments.
 //!
-//! No block-max pruning: pruning bounds are computed with each segment's own average length, so under
-//! global statistics they bound nothing (design, section 5). Document frequencies are counted while
-//! walking, over live tables (or blocks) only, filters left aside: a filter changes who is ranked,
-//! never what a word is worth.
+//! No block-max pruning: pruning bounds are computed with each segment's own average length, so
+//! under global statistics they bound nothing (design, section 5). Document frequencies are counted
+//! while walking, over live tables (or blocks) only, filters left aside: a filter changes who is
+//! ranked, never what a word is worth.
 
 use limn_models::Embedder;
 use limn_segment::{BlockKind, Field};
@@ -20,8 +20,8 @@ use crate::wholes::{HeldValue, Wholes};
 
 /// What a word counts that is searched as another, of what it counts where it is written so.
 const MISSPELT: f32 = 0.5;
-/// What an unknown word counts in the question, of what a word that one table has counts: a value that
-/// the sample lacks is unknown, too.
+/// What an unknown word counts in the question, of what a word that one table has counts: a value
+/// that the sample lacks is unknown, too.
 const UNKNOWN: f32 = 0.5;
 /// A part of a code of at most so many characters is short.
 const SHORT_PART: usize = 2;
@@ -115,8 +115,8 @@ impl Found {
             || (question.words.iter().all(Word::is_exact) && question.words.iter().any(is_known))
     }
 
-    /// The share of the question, by what its words are worth, that are values which tables have: codes, numbers, names and
-    /// what is quoted. 1 where it is nothing else.
+    /// The share of the question, by what its words are worth, that are values which tables have:
+    /// codes, numbers, names and what is quoted. 1 where it is nothing else.
     pub(crate) fn share_of_values(&self, question: &Question, tables: usize) -> f32 {
         if self.is_all_values(question) {
             return 1.0;

@@ -1,10 +1,10 @@
 //! A snapshot and a question to ranked tables.
 //!
-//! A question is put to both indexes of a snapshot: by its words (BM25F over whole tables, with names,
-//! contexts, rows and cells as weighted fields) and by its meaning (cosines of blocks). Candidates of
-//! either side are scored by the other too, both sides are min-max normalised and mixed by α, as in
-//! PNEUMA §5.1; the formula with its constants is one small file, `scoring.rs`. What comes back are
-//! tables, each with the texts that made it match.
+//! A question is put to both indexes of a snapshot: by its words (BM25F over whole tables, with
+//! names, contexts, rows and cells as weighted fields) and by its meaning (cosines of blocks).
+//! Candidates of either side are scored by the other too, both sides are min-max normalised and
+//! mixed by α, as in PNEUMA §5.1; the formula with its constants is one small file, `scoring.rs`.
+//! What comes back are tables, each with the texts that made it match.
 //!
 //! ```no_run
 //! # async fn example(embedder: std::sync::Arc<dyn limn_models::Embedder>)
@@ -24,17 +24,19 @@
 //! ```
 //!
 //! **Guarantees.** A ranking is a function of the live tables and the question: however tables are
-//! spread over shards and segments, whatever was deleted beside them, scores are the same bit by bit
-//! (as long as vectors are searched exactly). Statistics are exact and over live tables only. A filter
-//! (a prefix, a [`Selection`]) restricts candidates before ranking, so a filtered search still finds k tables where
-//! there are k; it never changes what a word is worth. A [restricted](Searcher::restricted) searcher is
-//! another thing: it answers as if the other tables did not exist. A [`judge`](judge::Judge) moves the tables it
-//! rejects behind the others and changes nothing else. Tables of equal content are one result. [`Searcher`] may be shared by threads. Where
-//! nothing relevant is found, the answer says so instead of listing tables.
+//! spread over shards and segments, whatever was deleted beside them, scores are the same bit by
+//! bit (as long as vectors are searched exactly). Statistics are exact and over live tables only. A
+//! filter (a prefix, a [`Selection`]) restricts candidates before ranking, so a filtered search
+//! still finds k tables where there are k; it never changes what a word is worth. A
+//! [restricted](Searcher::restricted) searcher is another thing: it answers as if the other tables
+//! did not exist. A [`judge`](judge::Judge) moves the tables it rejects behind the others and
+//! changes nothing else. Tables of equal content are one result. [`Searcher`] may be shared by
+//! threads. Where nothing relevant is found, the answer says so instead of listing tables.
 //!
 //! **Non-guarantees.** Above a segment's exact limit vectors come from an approximate graph, whose
-//! misses are measured as recall elsewhere. What a judge says is its model's. Scores of different questions are not comparable: min-max
-//! is relative to a question's own candidates. [`Grade`]s are.
+//! misses are measured as recall elsewhere. What a judge says is its model's. Scores of different
+//! questions are not comparable: min-max is relative to a question's own candidates. [`Grade`]s
+//! are.
 //!
 //! **Recovery.** A searcher keeps the snapshot it was opened with; to see a newer one, open another
 //! ([`Searcher::open_after`] reads only what is new).

@@ -1,9 +1,9 @@
 //! Opening a snapshot for questions, and following an index from snapshot to snapshot.
 //!
-//! A segment never changes, and its path is its content's hash: one that is open already is used again
-//! as it is, with whatever of it was read, verified and copied for speed. So a node that follows an index
-//! pays for what is new: one ranged read a new segment, and one read for each list of deletes that is
-//! not the one it had.
+//! A segment never changes, and its path is its content's hash: one that is open already is used
+//! again as it is, with whatever of it was read, verified and copied for speed. So a node that
+//! follows an index pays for what is new: one ranged read a new segment, and one read for each list
+//! of deletes that is not the one it had.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,7 +34,8 @@ impl Searcher {
         Self::open_with(index, snapshot, embedder, None).await
     }
 
-    /// As [`open`](Self::open), keeping what is read of remote segments in a cache: for a process that stays.
+    /// As [`open`](Self::open), keeping what is read of remote segments in a cache: for a process
+    /// that stays.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -54,8 +55,8 @@ impl Searcher {
     /// searcher and those of its segments that the snapshot names too: reads only what is new.
     ///
     /// This searcher goes on as it is. The other one sees all tables, also where this one is
-    /// [restricted](Searcher::restricted): restrict it anew. (What a restricted searcher left out is opened again:
-    /// follow with an unrestricted one.)
+    /// [restricted](Searcher::restricted): restrict it anew. (What a restricted searcher left out
+    /// is opened again: follow with an unrestricted one.)
     ///
     /// # Errors
     /// As [`Searcher::open`].

@@ -70,7 +70,8 @@ impl Word {
     }
 }
 
-/// Leaves out the single letters of a word with longer parts: the `e` of `e-bike` is in every other code.
+/// Leaves out the single letters of a word with longer parts: the `e` of `e-bike` is in every other
+/// code.
 fn without_initials(terms: &mut Vec<String>) {
     if terms.iter().any(|term| !is_initial(term)) {
         terms.retain(|term| !is_initial(term));

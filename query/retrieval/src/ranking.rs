@@ -1,7 +1,7 @@
 //! From both sides' scores to one ranking: candidates, cross-scoring, min-max, α (PNEUMA §5.1).
 //!
-//! Every cut is by a total order, score first, then the table's number, then the block, so a ranking
-//! is one whatever the shards.
+//! Every cut is by a total order, score first, then the table's number, then the block, so a
+//! ranking is one whatever the shards.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, HashSet};
@@ -95,15 +95,17 @@ pub(crate) struct Outcome {
     pub(crate) any_word: bool,
 }
 
-/// Where no table has a word of the question, the nearest are shown if the nearest text is at least this close to it in
-/// meaning, and this many standard deviations (1/√dimensions) above what unrelated directions have.
-/// all-MiniLM-L6-v2 gives texts that have nothing to do with each other about 0 ± 0.1.
+/// Where no table has a word of the question, the nearest are shown if the nearest text is at least
+/// this close to it in meaning, and this many standard deviations (1/√dimensions) above what
+/// unrelated directions have. all-MiniLM-L6-v2 gives texts that have nothing to do with each other
+/// about 0 ± 0.1.
 const NEAR: f32 = 0.28;
 const NEAR_DEVIATIONS: f32 = 4.0;
 
 impl Outcome {
-    /// Whether either side found anything at all. `is_known`: a word of the question occurs somewhere; one that occurs in tables
-    /// which a filter leaves out makes the question one for this lake.
+    /// Whether either side found anything at all. `is_known`: a word of the question occurs
+    /// somewhere; one that occurs in tables which a filter leaves out makes the question one for
+    /// this lake.
     pub(crate) fn is_worth_showing(&self, dimensions: usize, is_known: bool) -> bool {
         let chance = 1.0 / (dimensions.max(1) as f32).sqrt();
         let enough = NEAR.max(NEAR_DEVIATIONS * chance);
@@ -112,7 +114,8 @@ impl Outcome {
     }
 }
 
-/// Ranks whole tables, `scratch.scores` holding their lexical scores; `near` are the blocks of [`Request::first_nearest`].
+/// Ranks whole tables, `scratch.scores` holding their lexical scores; `near` are the blocks of
+/// [`Request::first_nearest`].
 pub(crate) fn rank_tables(
     request: &Request,
     scratch: &Scratch,
@@ -206,8 +209,8 @@ fn order(a: &(u32, f32), b: &(u32, f32)) -> Ordering {
     b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
 }
 
-/// The first `n` of any number by score, then number, in this order; and how many there are in all. Once the first
-/// have come, most of the others cost one comparison.
+/// The first `n` of any number by score, then number, in this order; and how many there are in all.
+/// Once the first have come, most of the others cost one comparison.
 fn top(scored: impl Iterator<Item = (u32, f32)>, n: usize) -> (Vec<(u32, f32)>, usize) {
     let (n, mut count) = (n.max(1), 0);
     let mut kept: Vec<(u32, f32)> = Vec::new();

@@ -8,29 +8,31 @@
 //! a lake with few contexts does not make them all look long.
 //!
 //! **Wholes.** A value of the question that a table has as a whole (`wholes.rs`) is a term with a
-//! frequency of [`Formula::whole`] there; of [`Formula::distinct`], where the question sets it apart from its words: a code, a
-//! number, a name, what is quoted. It is all the same whether the index has it in words or as a hash. The parts of a code count as one word together, each one
-//! of n by 1/n; where no table has the code as a whole, as two at most.
+//! frequency of [`Formula::whole`] there; of [`Formula::distinct`], where the question sets it
+//! apart from its words: a code, a number, a name, what is quoted. It is all the same whether the
+//! index has it in words or as a hash. The parts of a code count as one word together, each one of
+//! n by 1/n; where no table has the code as a whole, as two at most.
 //!
-//! **Semantic.** The best cosine over a table's blocks of one kind is the kind's score; a table's is
-//! its best kind's plus [`Formula::second_kind`] times its second best: agreement of two kinds counts. A text about a folder of
-//! tables says as much of its neighbours: its cosine counts [`Formula::folder`] of one, as its words do (rows' weight to contexts'), also in the share of the question
-//! that a table has.
+//! **Semantic.** The best cosine over a table's blocks of one kind is the kind's score; a table's
+//! is its best kind's plus [`Formula::second_kind`] times its second best: agreement of two kinds
+//! counts. A text about a folder of tables says as much of its neighbours: its cosine counts
+//! [`Formula::folder`] of one, as its words do (rows' weight to contexts'), also in the share of
+//! the question that a table has.
 //!
-//! **Fusion.** PNEUMA §5.1: min-max over the candidates of both sides, `s = α·lexical +
-//! (1−α)·semantic`; where max = min, 1. Vectors say nothing of codes and numbers, and little of
-//! names: where the whole question is codes and numbers, or a value that a table has, 1−α is a
-//! fifth of what it is elsewhere; where a share of it is values that are set apart, by what its words are worth, 1−α loses that
-//! share of the other four fifths.
+//! **Fusion.** PNEUMA §5.1: min-max over the candidates of both sides,
+//! `s = α·lexical + (1−α)·semantic`; where max = min, 1. Vectors say nothing of codes and numbers,
+//! and little of names: where the whole question is codes and numbers, or a value that a table has,
+//! 1−α is a fifth of what it is elsewhere; where a share of it is values that are set apart, by
+//! what its words are worth, 1−α loses that share of the other four fifths.
 //!
 //! **Names.** Tables that the question names (`wholes.rs`) come first and have the score 1,
 //! whatever the formula says of them; it decides their order where they fit the names equally well.
 //!
-//! **Plain** ([`Formula::PLAIN`]) is PNEUMA's hybrid as published, for comparison: BM25 over blocks as
-//! one field, no cells, no stop words taken out.
+//! **Plain** ([`Formula::PLAIN`]) is PNEUMA's hybrid as published, for comparison: BM25 over blocks
+//! as one field, no cells, no stop words taken out.
 //!
-//! All sums run in a fixed order (terms sorted, then fields, then blocks), so that a score is the same
-//! bit by bit however tables are spread over shards and segments.
+//! All sums run in a fixed order (terms sorted, then fields, then blocks), so that a score is the
+//! same bit by bit however tables are spread over shards and segments.
 
 use limn_segment::Field;
 
@@ -52,7 +54,8 @@ pub(crate) struct Formula {
     pub(crate) distinct: f32,
     /// Weight of the second best kind's cosine.
     pub(crate) second_kind: f32,
-    /// What the cosine of a text about a folder counts, and a word of the question that only such a text has.
+    /// What the cosine of a text about a folder counts, and a word of the question that only such a
+    /// text has.
     pub(crate) folder: f32,
     /// Candidates of each side per table wanted, where the question does not say.
     pub(crate) candidates: usize,

@@ -65,8 +65,8 @@ pub struct Searcher {
 /// A live table of a searcher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableRef<'a> {
-    /// Its place among the searcher's tables in the order of their keys, from 0. Another searcher numbers
-    /// others.
+    /// Its place among the searcher's tables in the order of their keys, from 0. Another searcher
+    /// numbers others.
     pub number: u32,
     /// Its lake and name.
     pub key: KeyRef<'a>,
@@ -131,15 +131,17 @@ impl Searcher {
         &self.embedder
     }
 
-    /// A searcher that sees only the tables that are kept, and of them the texts that are made of rows only
-    /// where [`Values::Searched`]: access control.
+    /// A searcher that sees only the tables that are kept, and of them the texts that are made of
+    /// rows only where [`Values::Searched`]: access control.
     ///
-    /// It answers every question as one over an index that holds nothing else, bit by bit where vectors
-    /// are searched exactly: what a word is worth, which words occur nowhere, how many tables there are.
-    /// Nothing that it says depends on a table that is not kept. (Times may: it reads the same segments.)
+    /// It answers every question as one over an index that holds nothing else, bit by bit where
+    /// vectors are searched exactly: what a word is worth, which words occur nowhere, how many
+    /// tables there are. Nothing that it says depends on a table that is not kept. (Times may: it
+    /// reads the same segments.)
     ///
-    /// Open segments and the embedder are shared. Its own are about 24 bytes a kept table and 4 bytes a
-    /// block of the segments that hold one; others are not part of it. Making it looks at every table.
+    /// Open segments and the embedder are shared. Its own are about 24 bytes a kept table and 4
+    /// bytes a block of the segments that hold one; others are not part of it. Making it looks at
+    /// every table.
     #[must_use]
     pub fn restricted(&self, keep: impl Fn(&TableKey) -> bool, values: Values) -> Searcher {
         Searcher {
@@ -161,8 +163,8 @@ impl Searcher {
         &self.snapshot
     }
 
-    /// Bytes of its own that it takes beside what open segments hold, about: more than its tables' where these are few in
-    /// large segments.
+    /// Bytes of its own that it takes beside what open segments hold, about: more than its tables'
+    /// where these are few in large segments.
     pub fn own_bytes(&self) -> usize {
         self.corpus.own_bytes()
     }
@@ -240,13 +242,15 @@ impl Searcher {
         Selection::new(&self.corpus, numbers.into_iter())
     }
 
-    /// Whether a question takes a millisecond or two: it has few blocks to look at, and [`bring`](Self::bring) has brought them.
+    /// Whether a question takes a millisecond or two: it has few blocks to look at, and
+    /// [`bring`](Self::bring) has brought them.
     pub fn is_quick(&self) -> bool {
         self.corpus.is_quick()
     }
 
-    /// Brings what questions read of remote segments, many segments at a time, if all of them have room in the cache. Questions need not wait
-    /// for it: they read what is not here yet. What cannot be read is logged.
+    /// Brings what questions read of remote segments, many segments at a time, if all of them have
+    /// room in the cache. Questions need not wait for it: they read what is not here yet. What
+    /// cannot be read is logged.
     pub fn bring(&self) {
         if bring(&self.corpus, self.cache.as_ref()) {
             self.corpus.is_here();
@@ -266,16 +270,16 @@ impl Searcher {
     /// Computes and reads on the calling thread; on an async runtime use `spawn_blocking`.
     ///
     /// # Errors
-    /// Where the query makes no sense, the embedder fails, a segment cannot be read, or time is up. A judge
-    /// that fails is a note.
+    /// Where the query makes no sense, the embedder fails, a segment cannot be read, or time is up.
+    /// A judge that fails is a note.
     pub fn search(&self, query: &Query) -> Result<Answer, RetrievalError> {
         self.search_knowing(query, &mut Verdicts::new())
     }
 
     /// As [`search`](Self::search), with verdicts that the query's judge gave on the same question
-    /// before: tables whose text it judged are not asked about again. New ones are added, failures are
-    /// not. The answer is that of `search`, but for the notes on what went wrong with the model, which are
-    /// of the tables that were asked about.
+    /// before: tables whose text it judged are not asked about again. New ones are added, failures
+    /// are not. The answer is that of `search`, but for the notes on what went wrong with the
+    /// model, which are of the tables that were asked about.
     ///
     /// # Errors
     /// As [`search`](Self::search); verdicts that were given by then are added.
@@ -347,8 +351,8 @@ impl Searcher {
         Ok(self.rank_with(query, verdicts)?.ranking)
     }
 
-    /// What a judge reads of the first candidates, in the order of the ranking without a judge; with the names of each and its
-    /// copies.
+    /// What a judge reads of the first candidates, in the order of the ranking without a judge;
+    /// with the names of each and its copies.
     pub(crate) fn candidate_texts(
         &self,
         query: &Query,
@@ -559,8 +563,8 @@ impl Searcher {
             .collect()
     }
 
-    /// A table of a ranking, with what is to be said of it and of the copies that it stands for: one of them may be what the
-    /// question names.
+    /// A table of a ranking, with what is to be said of it and of the copies that it stands for:
+    /// one of them may be what the question names.
     fn graded(
         &self,
         ranked: Ranked,

@@ -1,13 +1,15 @@
 //! Filters: which tables a question may find.
 //!
-//! A [`Selection`] is made once, from whatever the caller knows of the tables, and used for any number of
-//! questions. A prefix comes with a question and costs it next to nothing: tables are numbered in the
-//! order of their keys, and lie in that order in each segment, so a folder is one run of numbers a lake
-//! and one run of blocks a segment and lake. Both together leave what both leave.
+//! A [`Selection`] is made once, from whatever the caller knows of the tables, and used for any
+//! number of questions. A prefix comes with a question and costs it next to nothing: tables are
+//! numbered in the order of their keys, and lie in that order in each segment, so a folder is one
+//! run of numbers a lake and one run of blocks a segment and lake. Both together leave what both
+//! leave.
 //!
 //! A filter restricts candidates before they are ranked, on both sides, so k tables are found where
-//! there are k. It never changes what a word is worth, and words that occur in hidden tables only are
-//! known words: it is no access control. That is [`Searcher::restricted`](crate::Searcher::restricted).
+//! there are k. It never changes what a word is worth, and words that occur in hidden tables only
+//! are known words: it is no access control. That is
+//! [`Searcher::restricted`](crate::Searcher::restricted).
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -18,7 +20,8 @@ use limn_segment::{Deletes, KeyRef};
 use crate::corpus::Corpus;
 use crate::error::RetrievalError;
 
-/// Some tables of one searcher, by [`Searcher::select`](crate::Searcher::select). Share it in an `Arc`.
+/// Some tables of one searcher, by [`Searcher::select`](crate::Searcher::select). Share it in an
+/// `Arc`.
 #[derive(Debug)]
 pub struct Selection {
     /// The corpus whose numbers these are.

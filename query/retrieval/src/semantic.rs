@@ -20,8 +20,8 @@ pub(crate) struct NearBlock {
     pub(crate) cosine: f32,
 }
 
-/// Where a filter leaves this small a share of a segment's vectors, each is scored by itself: the others
-/// cost nothing then, and no list of what is hidden is made.
+/// Where a filter leaves this small a share of a segment's vectors, each is scored by itself: the
+/// others cost nothing then, and no list of what is hidden is made.
 const FEW: usize = 16;
 
 /// The `n` blocks nearest to `vector` (of unit length), best first, ties by table and block.
@@ -64,7 +64,8 @@ pub(crate) fn nearest(
     Ok(found)
 }
 
-/// Adds blocks to the `n` nearest; the cosine below which nothing is among them any more, if there is one.
+/// Adds blocks to the `n` nearest; the cosine below which nothing is among them any more, if there
+/// is one.
 fn keep_nearest(found: &mut Vec<NearBlock>, near: Vec<NearBlock>, n: usize) -> Option<f32> {
     found.extend(near);
     if n == 0 || found.len() < n {
@@ -155,7 +156,8 @@ pub(crate) fn table_score(
     Ok(combine_kinds(&kinds, Formula::LIMN.second_kind))
 }
 
-/// Whether a context is about a folder of tables: its words are in no field of texts about the table.
+/// Whether a context is about a folder of tables: its words are in no field of texts about the
+/// table.
 fn is_of_folder(reader: &SegmentReader, block: u32) -> bool {
     reader.field_lengths(block)[Field::Contexts.index()] == 0
 }

@@ -1,18 +1,19 @@
 //! Tables that are like a given one.
 //!
-//! A table's side of a kind (schema, rows, context) is the mean of its blocks' vectors of that kind, of
-//! unit length. Another table is as near to it, in that kind, as the best of its own blocks' cosines.
-//! What columns there are and what they mean says most, so the schema comes first and the other kinds
-//! second, with the weight that agreement of a second kind has everywhere (`scoring.rs`):
+//! A table's side of a kind (schema, rows, context) is the mean of its blocks' vectors of that
+//! kind, of unit length. Another table is as near to it, in that kind, as the best of its own
+//! blocks' cosines. What columns there are and what they mean says most, so the schema comes first
+//! and the other kinds second, with the weight that agreement of a second kind has everywhere
+//! (`scoring.rs`):
 //!
 //! `similarity = (schema + w·max(rows, context)) / (1 + w)`, w = 0.3
 //!
-//! Kinds that either of the two lacks do not take part: where only the schema or only the others can be
-//! compared, that is the similarity. So a copy has 1, and tables that merely share a README
+//! Kinds that either of the two lacks do not take part: where only the schema or only the others
+//! can be compared, that is the similarity. So a copy has 1, and tables that merely share a README
 //! come after those that share their columns. From A to B it may differ a little from B to A.
 //!
-//! Candidates are the tables of the blocks that are nearest to each of the sides, in all segments, as
-//! many as for a question; the formula is computed exactly for each.
+//! Candidates are the tables of the blocks that are nearest to each of the sides, in all segments,
+//! as many as for a question; the formula is computed exactly for each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -38,8 +39,8 @@ pub struct Similar {
     pub key: TableKey,
     /// The URL of its file or folder.
     pub location: String,
-    /// How like it is, by the formula of [`Searcher::similar`]: 1 for a copy, about 0 for a table that has
-    /// nothing to do with it, never outside -1 to 1.
+    /// How like it is, by the formula of [`Searcher::similar`]: 1 for a copy, about 0 for a table
+    /// that has nothing to do with it, never outside -1 to 1.
     pub similarity: f32,
     /// Whether it is a copy: a table of equal content.
     pub copy: bool,
@@ -48,16 +49,18 @@ pub struct Similar {
 }
 
 impl Searcher {
-    /// The `k` tables most similar to a table, its copies first, then best first, ties in the order of keys; never the table
-    /// itself. Tables of equal content are one. Fewer where there are no more with vectors of a common kind. A selection restricts the
-    /// candidates as it does for questions, and need not hold the table.
+    /// The `k` tables most similar to a table, its copies first, then best first, ties in the order
+    /// of keys; never the table itself. Tables of equal content are one. Fewer where there are no
+    /// more with vectors of a common kind. A selection restricts the candidates as it does for
+    /// questions, and need not hold the table.
     ///
-    /// `similarity = (schema + 0.3·max(rows, context)) / 1.3`, each the best cosine of the other table's
-    /// blocks of that kind to the mean of the table's own; a kind that one of them lacks does not take part.
+    /// `similarity = (schema + 0.3·max(rows, context)) / 1.3`, each the best cosine of the other
+    /// table's blocks of that kind to the mean of the table's own; a kind that one of them lacks
+    /// does not take part.
     ///
     /// # Errors
-    /// Where there is no such table, k is 0, the selection is another searcher's, a segment cannot be
-    /// read, or the time `until` which an answer is wanted is up.
+    /// Where there is no such table, k is 0, the selection is another searcher's, a segment cannot
+    /// be read, or the time `until` which an answer is wanted is up.
     pub fn similar(
         &self,
         table: &TableKey,
@@ -135,8 +138,8 @@ fn sides(corpus: &Corpus, table: &Table) -> Result<Sides, SegmentError> {
     Ok(sides)
 }
 
-/// The tables of the blocks nearest to any side, in order, without the table itself; more are drawn until
-/// there are `k`.
+/// The tables of the blocks nearest to any side, in order, without the table itself; more are drawn
+/// until there are `k`.
 fn candidates(
     corpus: &Corpus,
     own: u32,

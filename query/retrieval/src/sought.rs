@@ -73,7 +73,8 @@ impl<'a> Sought<'a> {
         false
     }
 
-    /// Calls `visit` with the place among the terms of each that a text has, in the order of the text.
+    /// Calls `visit` with the place among the terms of each that a text has, in the order of the
+    /// text.
     pub(crate) fn find(&self, text: &str, mut visit: impl FnMut(usize)) {
         if !self.may_be_in(text) {
             return;

@@ -1,5 +1,5 @@
-//! Texts that were read lately, as they were stored, and which terms they have: taking a text out of a segment and analyzing it costs more
-//! than looking at it.
+//! Texts that were read lately, as they were stored, and which terms they have: taking a text out
+//! of a segment and analyzing it costs more than looking at it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -35,8 +35,8 @@ impl Terms {
         Terms(hashes.into())
     }
 
-    /// What a term is known by. Two terms of one hash are taken for one: by chance that does not happen, and who makes
-    /// it happen has his own text shown as if it had a word.
+    /// What a term is known by. Two terms of one hash are taken for one: by chance that does not
+    /// happen, and who makes it happen has his own text shown as if it had a word.
     pub(crate) fn hash(term: &str) -> u64 {
         xxh3_64(term.as_bytes())
     }
@@ -59,7 +59,8 @@ impl Default for Texts {
 }
 
 impl Texts {
-    /// Calls `visit` with the texts of some blocks of a segment and their terms; consecutive ones are looked up together.
+    /// Calls `visit` with the texts of some blocks of a segment and their terms; consecutive ones
+    /// are looked up together.
     ///
     /// # Errors
     /// Those of [`SegmentReader::frame`] and of `visit`; some texts may have been visited by then.

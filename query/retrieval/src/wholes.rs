@@ -3,8 +3,9 @@
 //!
 //! Only live tables are looked at: a name or value that hidden tables alone have is none.
 //!
-//! A value is written out in the texts of a table whose column has few, and is one hash of many where it has more
-//! ([`limn_segment::TableValues`]): both are one value here, as rare as all its tables make it.
+//! A value is written out in the texts of a table whose column has few, and is one hash of many
+//! where it has more ([`limn_segment::TableValues`]): both are one value here, as rare as all its
+//! tables make it.
 
 use std::ops::Range;
 
@@ -200,8 +201,8 @@ impl Wholes {
         named
     }
 
-    /// Whether the question names a table: by its own name, or its file's or a column's, or by a value or code that is the
-    /// whole question.
+    /// Whether the question names a table: by its own name, or its file's or a column's, or by a
+    /// value or code that is the whole question.
     pub(crate) fn is_named(&self, table: u32, words: usize) -> bool {
         let has = |tables: &Vec<u32>| tables.binary_search(&table).is_ok();
         let mut values = self.values.iter();
@@ -210,8 +211,8 @@ impl Wholes {
             || values.any(|value| value.words == (0..words) && has(&value.tables))
     }
 
-    /// What a table has of the question as a whole, with its kind: `column promo_code`; of what it has among many with the
-    /// column, if it is known by `column_name`.
+    /// What a table has of the question as a whole, with its kind: `column promo_code`; of what it
+    /// has among many with the column, if it is known by `column_name`.
     pub(crate) fn of_table(
         &self,
         table: u32,

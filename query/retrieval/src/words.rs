@@ -1,9 +1,9 @@
 //! Which words of a text match a question, spelled as the text has them: what a page marks.
 //!
-//! The analyzer makes terms of a text and forgets where they came from. Here the text is cut the other
-//! way round: into runs of letters and digits, a run at its humps (`SickLeave`, `level2`), and each
-//! piece is analyzed by itself. Where the pieces have other terms than the run as a whole, the run stands
-//! for all of them, so a word that is listed is always one that matches.
+//! The analyzer makes terms of a text and forgets where they came from. Here the text is cut the
+//! other way round: into runs of letters and digits, a run at its humps (`SickLeave`, `level2`),
+//! and each piece is analyzed by itself. Where the pieces have other terms than the run as a whole,
+//! the run stands for all of them, so a word that is listed is always one that matches.
 
 use limn_segment::analyzer::analyze;
 
@@ -12,9 +12,9 @@ use crate::sought::Sought;
 /// The most words that are listed of a text.
 const WORDS: usize = 8;
 
-/// The distinct words of a text whose terms have a weight, heaviest first; words of one weight in the
-/// order of their terms, spellings of one term in the order of the text. Where there are too many, every
-/// term's first spelling goes before any second one.
+/// The distinct words of a text whose terms have a weight, heaviest first; words of one weight in
+/// the order of their terms, spellings of one term in the order of the text. Where there are too
+/// many, every term's first spelling goes before any second one.
 pub(crate) fn matching_words(text: &str, sought: &Sought) -> Vec<String> {
     // By term, in the order of the text.
     let mut found: Vec<Vec<&str>> = vec![Vec::new(); sought.terms().len()];
@@ -86,8 +86,8 @@ fn pieces(run: &str) -> Vec<&str> {
     if is_same { cut } else { vec![run] }
 }
 
-/// Cut between lower and upper case, before the last capital of several, between letters and digits, and
-/// around letters without case (ideographs are words by themselves).
+/// Cut between lower and upper case, before the last capital of several, between letters and
+/// digits, and around letters without case (ideographs are words by themselves).
 fn at_humps(run: &str) -> Vec<&str> {
     let characters: Vec<(usize, char)> = run.char_indices().collect();
     let mut cuts = vec![0];

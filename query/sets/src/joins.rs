@@ -1,12 +1,13 @@
 //! How two tables join: by which columns, how well, and what is known of it.
 //!
-//! What the index's join graph has is known ([`KnownJoins`]). Beside it stands likeness, which every
-//! two candidates have: headers without a row join by it, too, and it counts where it is more. The
-//! weight of a pair of columns is JAR's (§3.3), ω = max(u) · (j + e) / 2 with values' overlap
-//! j, names' likeness e, and uniqueness u: the likelier one of them is a key, the better. Beyond
-//! the paper, j is the mean of Jaccard and of the share of the referring column's values that the
-//! key has (Jaccard alone punishes small foreign keys), each by its lower confidence bound; columns
-//! of one value and booleans join nothing; and tables whose names begin alike join a little better.
+//! What the index's join graph has is known ([`KnownJoins`]). Beside it stands likeness, which
+//! every two candidates have: headers without a row join by it, too, and it counts where it is
+//! more. The weight of a pair of columns is JAR's (§3.3), ω = max(u) · (j + e) / 2 with values'
+//! overlap j, names' likeness e, and uniqueness u: the likelier one of them is a key, the better.
+//! Beyond the paper, j is the mean of Jaccard and of the share of the referring column's values
+//! that the key has (Jaccard alone punishes small foreign keys), each by its lower confidence
+//! bound; columns of one value and booleans join nothing; and tables whose names begin alike join a
+//! little better.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -7,11 +7,11 @@
 //! with a [`Plan`], which is SQL, too.
 //!
 //! **Guarantees.** The same candidates and parts have the same set, unless a search is ended by its
-//! deadline; then the gap is stated. Nothing is chosen or said but of the candidates that were given:
-//! who may see them is decided before.
+//! deadline; then the gap is stated. Nothing is chosen or said but of the candidates that were
+//! given: who may see them is decided before.
 //!
-//! **Non-guarantees.** Joins are found by likeness of values and names, not by declarations; a plan is
-//! a proposal. Scores of different questions are not comparable.
+//! **Non-guarantees.** Joins are found by likeness of values and names, not by declarations; a plan
+//! is a proposal. Scores of different questions are not comparable.
 //!
 //! **Recovery.** What is kept (vectors, joins) only saves time.
 

@@ -154,8 +154,8 @@ impl Instance {
         Some(tree)
     }
 
-    /// How many candidates the largest connected part has: sets up to this size are connected, and no
-    /// larger ones.
+    /// How many candidates the largest connected part has: sets up to this size are connected, and
+    /// no larger ones.
     fn most_connected(&self) -> usize {
         let mut is_left = vec![true; self.len()];
         let mut most = 0;

@@ -22,9 +22,10 @@ pub enum SetSize {
     Auto,
 }
 
-/// Tables that are chosen together, at most: of a larger set the others are those that are worth most by
-/// themselves, as ten that join hang together by tables that nobody asked for. And what each next one has to
-/// add to a set whose size is not given, chosen with all questions of docs/decisions/050-sets-that-join.md in sight. That relevance, joins and ranks count alike was
+/// Tables that are chosen together, at most: of a larger set the others are those that are worth
+/// most by themselves, as ten that join hang together by tables that nobody asked for. And what
+/// each next one has to add to a set whose size is not given, chosen with all questions of
+/// docs/decisions/050-sets-that-join.md in sight. That relevance, joins and ranks count alike was
 /// fitted to half of them.
 const MOST: usize = 6;
 const LEAST_GAIN: f64 = 1.45;
@@ -184,7 +185,8 @@ fn shares(candidates: &[Candidate]) -> Vec<f64> {
     scores().map(share).collect()
 }
 
-/// The best connected set: as large as is wanted, as far as so many are connected, [`MOST`] at most.
+/// The best connected set: as large as is wanted, as far as so many are connected, [`MOST`] at
+/// most.
 fn best(instance: &Instance, size: SetSize) -> Option<Optimum> {
     let best = |k| instance.best(k, Some(Instant::now() + SEARCHED));
     match size {

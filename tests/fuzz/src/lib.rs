@@ -1,8 +1,10 @@
-//! What the targets have in common: a file of a lake, read as the job reads it, and what must hold of every outcome.
+//! What the targets have in common: a file of a lake, read as the job reads it, and what must hold
+//! of every outcome.
 //!
-//! Whatever the bytes, reading ends soon with a summary that makes sense or with one line that names the object; our own
-//! code never panics. Panics of the libraries that decode Parquet, Arrow and postings are let pass where the reader catches
-//! them: by design they cost one file, or one question.
+//! Whatever the bytes, reading ends soon with a summary that makes sense or with one line that
+//! names the object; our own code never panics. Panics of the libraries that decode Parquet, Arrow
+//! and postings are let pass where the reader catches them: by design they cost one file, or one
+//! question.
 
 mod logs;
 
@@ -34,8 +36,8 @@ const ARCHIVE: &[u8] = b"PK\x03\x04";
 /// What the paths of libraries' sources have in them.
 const LIBRARIES: &str = "/registry/src/";
 
-/// Ends the process at a panic of our own code. Those of libraries are for the readers to catch: one that is not caught ends
-/// the process, too.
+/// Ends the process at a panic of our own code. Those of libraries are for the readers to catch:
+/// one that is not caught ends the process, too.
 pub fn watch_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -26,8 +26,8 @@ const FOLDER: &str = "t";
 const DATA: &[u8] = include_bytes!("../seeds/deletes_data.parquet");
 const ROWS: u64 = 5;
 
-/// Opens the table of which an input is the files: each is a line with its path in the folder `log`, or from the table's folder
-/// where it begins with `/`, and its content.
+/// Opens the table of which an input is the files: each is a line with its path in the folder
+/// `log`, or from the table's folder where it begins with `/`, and its content.
 ///
 /// # Panics
 /// If anything does not hold that the crate promises.
@@ -135,8 +135,8 @@ fn judge_log_error(error: &FileError) {
     }
 }
 
-/// Reads a data file of which `content` says what is deleted: as a vector in the log, one in an object, a file of positions, or
-/// one of equal rows.
+/// Reads a data file of which `content` says what is deleted: as a vector in the log, one in an
+/// object, a file of positions, or one of equal rows.
 ///
 /// # Panics
 /// If anything does not hold that the crate promises.

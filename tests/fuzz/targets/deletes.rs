@@ -1,5 +1,5 @@
-//! What says which rows of a data file are deleted: deletion vectors, files of position and equality deletes. The first byte
-//! chooses which.
+//! What says which rows of a data file are deleted: deletion vectors, files of position and
+//! equality deletes. The first byte chooses which.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|content: &[u8]| {

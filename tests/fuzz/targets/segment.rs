@@ -1,7 +1,8 @@
 //! Segments whose checksums are right and whose content is anything.
 //!
-//! An input is `u32 length of the contents | contents, JSON | body`; the target adds checksums, footer and trailer as
-//! docs/index-format.md has them. So inputs reach what a checksum would keep from them in a real index.
+//! An input is `u32 length of the contents | contents, JSON | body`; the target adds checksums,
+//! footer and trailer as docs/index-format.md has them. So inputs reach what a checksum would keep
+//! from them in a real index.
 #![no_main]
 
 use limn_segment::{Deletes, Field, SegmentEntry, SegmentReader};

@@ -1,9 +1,11 @@
 //! How soon a node answers that has nothing of an index in an object store.
 //!
-//! Copies an index (of a local folder) into a real S3-compatible server, puts a proxy before it that lets every request take some
-//! milliseconds longer, and serves it with an empty cache; then again with what is in the cache by then. Prints JSON: when the
-//! node listens, when the first question is answered, what the following ones take, and how many requests and bytes came by then. A node
-//! brings what questions read while it answers already: what came until the first answer has that in it, as far as it had come.
+//! Copies an index (of a local folder) into a real S3-compatible server, puts a proxy before it
+//! that lets every request take some milliseconds longer, and serves it with an empty cache; then
+//! again with what is in the cache by then. Prints JSON: when the node listens, when the first
+//! question is answered, what the following ones take, and how many requests and bytes came by
+//! then. A node brings what questions read while it answers already: what came until the first
+//! answer has that in it, as far as it had come.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::path::{Path, PathBuf};

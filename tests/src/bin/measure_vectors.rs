@@ -1,15 +1,16 @@
-//! How well the nearest vectors of an index are found, against all of them looked at; and how near they are.
+//! How well the nearest vectors of an index are found, against all of them looked at; and how near
+//! they are.
 //!
 //! Prints JSON:
 //!
-//! - `recall_at_10`: of the ten blocks nearest to a question's vector, the share that is found when each segment is
-//!   asked for ten (`asked_for_10`), and when each is asked for as many as a search for five tables asks (`asked_for_100`).
-//!   What is as near as the tenth counts. Every vector is looked at for the comparison, by code that has nothing in common
-//!   with what is measured.
+//! - `recall_at_10`: of the ten blocks nearest to a question's vector, the share that is found when
+//!   each segment is asked for ten (`asked_for_10`), and when each is asked for as many as a search
+//!   for five tables asks (`asked_for_100`). What is as near as the tenth counts. Every vector is
+//!   looked at for the comparison, by code that has nothing in common with what is measured.
 //! - `milliseconds`: what these searches take, one at a time.
-//! - `neighbours`: cosines of questions, and of blocks of the index, to the nearest block of another table, and the
-//!   local intrinsic dimension there (Levina and Bickel, 20 neighbours): what is to be alike in a
-//!   synthetic index and a real one.
+//! - `neighbours`: cosines of questions, and of blocks of the index, to the nearest block of
+//!   another table, and the local intrinsic dimension there (Levina and Bickel, 20 neighbours):
+//!   what is to be alike in a synthetic index and a real one.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeSet;
@@ -136,8 +137,8 @@ fn main() {
     println!("{}", serde_json::to_string_pretty(&got).unwrap());
 }
 
-/// The nearest blocks, as the retrieval crate asks for them: the largest segment first, and of each only
-/// what is nearer than what is found.
+/// The nearest blocks, as the retrieval crate asks for them: the largest segment first, and of each
+/// only what is nearer than what is found.
 fn search(segments: &Segments, vector: &[f32], n: usize) -> Vec<f32> {
     let mut order: Vec<&(Arc<SegmentReader>, Deletes)> = segments.iter().collect();
     order.sort_by_key(|(segment, _)| std::cmp::Reverse(segment.block_count()));

@@ -1,6 +1,7 @@
-//! Prints how long the narration prompts of a folder of CSV files are: a line a table, the tokens of
-//! its schema, then those of each column's own part, as SmolLM2 counts them. `decoder/lengths.txt` of
-//! `limn-models`, what the batch scheduler is simulated with, was made of the spider corpus by it.
+//! Prints how long the narration prompts of a folder of CSV files are: a line a table, the tokens
+//! of its schema, then those of each column's own part, as SmolLM2 counts them.
+//! `decoder/lengths.txt` of `limn-models`, what the batch scheduler is simulated with, was made of
+//! the spider corpus by it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

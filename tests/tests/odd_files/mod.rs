@@ -1,5 +1,6 @@
-//! Odd files: a lake of all of them is indexed at once. Each is a table with the expected columns and rows, or
-//! one clear line; whatever one is like, all others are as they should be, within memory and time.
+//! Odd files: a lake of all of them is indexed at once. Each is a table with the expected columns
+//! and rows, or one clear line; whatever one is like, all others are as they should be, within
+//! memory and time.
 
 mod archived;
 mod databases;
@@ -31,13 +32,15 @@ const MOST_TIME: Duration = Duration::from_secs(300);
 struct Odd {
     path: String,
     content: Vec<u8>,
-    /// What follows the file's path where the expectation is of something within it: `//member.csv`.
+    /// What follows the file's path where the expectation is of something within it:
+    /// `//member.csv`.
     within: &'static str,
     expected: Expected,
 }
 
 enum Expected {
-    /// Columns as `id:integer name:text`, and rows; with words of a note of the file, where one is expected.
+    /// Columns as `id:integer name:text`, and rows; with words of a note of the file, where one is
+    /// expected.
     Table {
         columns: String,
         rows: u64,

@@ -45,7 +45,8 @@ pub fn files() -> Vec<Odd> {
     files
 }
 
-/// Files of pyarrow, fastavro and pyorc (pipeline/formats/tests/data/make.py), whole, cut and misnamed.
+/// Files of pyarrow, fastavro and pyorc (pipeline/formats/tests/data/make.py), whole, cut and
+/// misnamed.
 fn written_elsewhere() -> Vec<Odd> {
     let data = limn_tests::repository().join("pipeline/formats/tests/data");
     let load = |name: &str| fs::read(data.join(name)).unwrap();

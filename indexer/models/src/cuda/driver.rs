@@ -113,8 +113,9 @@ impl CudaGpu {
     }
 }
 
-/// Lets the pool keep some of what is given back, instead of returning it to the driver at every wait.
-/// Not all of it: others use the card too, and what the search for a budget reserves is no need.
+/// Lets the pool keep some of what is given back, instead of returning it to the driver at every
+/// wait. Not all of it: others use the card too, and what the search for a budget reserves is no
+/// need.
 fn keep_pool(context: &CudaContext) -> Result<(), DriverError> {
     let mut most = KEPT_BYTES;
     // SAFETY: the device is the context's; the attribute is one 64-bit number.
@@ -158,8 +159,8 @@ impl Gpu for CudaGpu {
     }
 
     fn release(&self, address: Address, _: usize) {
-        // SAFETY: allocated by this GPU and released once; after all launches so far, in the stream's
-        // order or because freeing waits for them.
+        // SAFETY: allocated by this GPU and released once; after all launches so far, in the
+        // stream's order or because freeing waits for them.
         let released = self.context.bind_to_thread().and_then(|()| unsafe {
             if self.pooled {
                 result::free_async(address.0, self.stream.cu_stream())
@@ -181,7 +182,8 @@ impl Gpu for CudaGpu {
             return Ok(());
         }
         self.bind()?;
-        // SAFETY: `Buffer` has made sure of the lengths; the wait below ends before the borrow does.
+        // SAFETY: `Buffer` has made sure of the lengths; the wait below ends before the borrow
+        // does.
         unsafe { result::memcpy_htod_async(to.0, bytes, self.stream.cu_stream()) }
             .map_err(failed)?;
         // Whether pageable memory was copied when the call above returns is up to the driver.

@@ -1,8 +1,8 @@
 //! A GPU played by this machine's processor: the kernels' own source, compiled by the machine's C++
 //! compiler with `kernels/emulator.h`.
 //!
-//! Memory has a guard on both sides, checked when it is given back, and is filled with bits that are no
-//! number. Copies and launches happen at once.
+//! Memory has a guard on both sides, checked when it is given back, and is filled with bits that
+//! are no number. Copies and launches happen at once.
 
 #![allow(clippy::unwrap_used)]
 
@@ -27,7 +27,8 @@ type Kernel = unsafe extern "C" fn(*const c_void, *const u32, u32, u32);
 static KERNELS: LazyLock<Mutex<Library>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("kernels.so");
-    // Asked of cargo at run time: a target folder shared by several clones keeps the path of one of them.
+    // Asked of cargo at run time: a target folder shared by several clones keeps the path of one of
+    // them.
     let crate_folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap();
     let source = Path::new(&crate_folder).join("src/cuda/kernels/kernels.cu");
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
@@ -145,7 +146,8 @@ impl Gpu for Emulated {
             "{kernel}: {shared} bytes of shared memory"
         );
         let library = KERNELS.lock().unwrap();
-        // SAFETY: every kernel has a function of this name and type; the rest as the caller vouches.
+        // SAFETY: every kernel has a function of this name and type; the rest as the caller
+        // vouches.
         unsafe {
             let function: libloading::Symbol<Kernel> =
                 library.get(format!("emulate_{kernel}").as_bytes()).unwrap();

@@ -46,8 +46,8 @@ fn bytes_of_mut<T: Plain>(values: &mut [T]) -> &mut [u8] {
 /// The one argument of a kernel: a struct that is laid out as the one in `kernels/`.
 ///
 /// # Safety
-/// For implementers: `repr(C)`, the same fields in the same order as the struct of that name there, GPU
-/// pointers as [`Address`].
+/// For implementers: `repr(C)`, the same fields in the same order as the struct of that name there,
+/// GPU pointers as [`Address`].
 pub(crate) unsafe trait Arguments: Copy {
     /// The kernel's name.
     const KERNEL: &'static str;
@@ -107,8 +107,8 @@ pub(crate) trait Gpu: Send + Sync {
     /// Runs a kernel on a grid of blocks, with so many bytes of dynamic shared memory.
     ///
     /// # Safety
-    /// `arguments` points to the kernel's [`Arguments`]; the memory they name is there and as large as
-    /// the kernel expects.
+    /// `arguments` points to the kernel's [`Arguments`]; the memory they name is there and as large
+    /// as the kernel expects.
     unsafe fn launch(
         &self,
         kernel: &'static str,

@@ -1,5 +1,5 @@
-//! Both models as users load them, on emulated GPUs: the bits of the processor, and what happens where a
-//! GPU has no room.
+//! Both models as users load them, on emulated GPUs: the bits of the processor, and what happens
+//! where a GPU has no room.
 
 #![allow(clippy::unwrap_used)]
 

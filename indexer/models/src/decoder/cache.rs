@@ -1,8 +1,8 @@
 //! Keys and values of tokens that were read: segments that sequences share.
 //!
 //! A sequence is a chain of segments: the instructions, the part it shares with others, its own. A
-//! segment has room for a fixed number of tokens from its beginning, so what is reserved is what can
-//! be needed, and nothing is ever moved.
+//! segment has room for a fixed number of tokens from its beginning, so what is reserved is what
+//! can be needed, and nothing is ever moved.
 
 use std::collections::HashMap;
 
@@ -47,8 +47,8 @@ impl<M> Cache<M> {
         }
     }
 
-    /// Reserves a segment after `parent` with room for `tokens`; `allocate` gives memory for so many
-    /// numbers.
+    /// Reserves a segment after `parent` with room for `tokens`; `allocate` gives memory for so
+    /// many numbers.
     ///
     /// # Errors
     /// That of `allocate`.
@@ -118,8 +118,8 @@ impl<M> Cache<M> {
 }
 
 impl Cache<Vec<f32>> {
-    /// What a segment's tokens look back on in one layer and head: the planes before it, its own, and
-    /// where its new keys and values go.
+    /// What a segment's tokens look back on in one layer and head: the planes before it, its own,
+    /// and where its new keys and values go.
     ///
     /// The pointers stay good until the cache is changed; whoever writes through them must be alone
     /// with this layer and head of this segment.

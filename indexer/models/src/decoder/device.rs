@@ -1,7 +1,7 @@
 //! What computes: a device holds the weights and the keys and values, and takes steps.
 //!
-//! The engine decides what goes into a step; the device computes it. A device may run out of memory,
-//! which is an answer and not a failure: the engine shrinks its budget and tries again.
+//! The engine decides what goes into a step; the device computes it. A device may run out of
+//! memory, which is an answer and not a failure: the engine shrinks its budget and tries again.
 
 use super::cache::SegmentId;
 
@@ -58,20 +58,21 @@ impl StepError {
 
 /// Computes steps.
 pub(crate) trait Device: Send {
-    /// Reserves room for a segment's tokens, after those its parent was reserved for. The parent's are
-    /// read before any of its own.
+    /// Reserves room for a segment's tokens, after those its parent was reserved for. The parent's
+    /// are read before any of its own.
     fn reserve(&mut self, parent: Option<SegmentId>, tokens: usize)
     -> Result<SegmentId, StepError>;
 
-    /// Gives a segment's room back; no segment in use has it before itself. A step under way may still
-    /// read it.
+    /// Gives a segment's room back; no segment in use has it before itself. A step under way may
+    /// still read it.
     fn release(&mut self, segment: SegmentId);
 
     /// Begins to read the pieces' tokens. The device may still compute when this returns: what the
     /// caller does until [`finish`](Self::finish) costs no time of the device.
     fn start(&mut self, pieces: &[Piece]) -> Result<(), StepError>;
 
-    /// One answer a piece of the step that was started last, in order. After an error nothing was read.
+    /// One answer a piece of the step that was started last, in order. After an error nothing was
+    /// read.
     fn finish(&mut self) -> Result<Vec<Scores>, StepError>;
 
     /// A whole step.
@@ -81,7 +82,8 @@ pub(crate) trait Device: Send {
         self.finish()
     }
 
-    /// Tokens of a step with which the device does its best, unless more answers than that are written.
+    /// Tokens of a step with which the device does its best, unless more answers than that are
+    /// written.
     fn step_tokens(&self) -> usize;
 
     /// What it is called in messages.

@@ -1,7 +1,8 @@
-//! Linear layers in signed bytes: weights in groups of 128 inputs, activations in groups of 128 numbers.
+//! Linear layers in signed bytes: weights in groups of 128 inputs, activations in groups of 128
+//! numbers.
 //!
-//! A group has a scale of its own, so an outlier costs the 127 numbers beside it and no others. Both
-//! sides are rounded to ±127 steps; the sum over a group is exact (see [`crate::kernels`]).
+//! A group has a scale of its own, so an outlier costs the 127 numbers beside it and no others.
+//! Both sides are rounded to ±127 steps; the sum over a group is exact (see [`crate::kernels`]).
 
 // Counted loops, which the compiler turns into vector code where iterators would hide the counts.
 #![allow(clippy::needless_range_loop)]
@@ -31,8 +32,9 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
-    /// Rounds and packs `rows` rows of weights, one row an output. `read` gives some of them, one after
-    /// another; it is asked for parts side by side, so that no matrix is ever whole in floats.
+    /// Rounds and packs `rows` rows of weights, one row an output. `read` gives some of them, one
+    /// after another; it is asked for parts side by side, so that no matrix is ever whole in
+    /// floats.
     ///
     /// # Errors
     /// The first of `read`.
@@ -155,8 +157,8 @@ pub(super) struct ByteRows {
 }
 
 impl ByteRows {
-    /// Makes room for `count` rows of `width` numbers; gives lines and scales, to be cut into tiles of
-    /// [`TILE`] rows.
+    /// Makes room for `count` rows of `width` numbers; gives lines and scales, to be cut into tiles
+    /// of [`TILE`] rows.
     pub fn resize(&mut self, count: usize, width: usize) -> (&mut [Line], &mut [f32], usize) {
         let groups = width.div_ceil(GROUP);
         let padded = count.next_multiple_of(TILE) * groups * ROW_LINES;

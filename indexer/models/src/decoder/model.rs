@@ -33,8 +33,8 @@ const LONGEST: usize = 8192;
 pub struct DecoderOptions {
     /// Threads of a step.
     pub threads: usize,
-    /// Bytes for the keys and values of running sequences: 1 GiB on the processor, nine tenths of what
-    /// is free on a GPU if `None`.
+    /// Bytes for the keys and values of running sequences: 1 GiB on the processor, nine tenths of
+    /// what is free on a GPU if `None`.
     pub cache_bytes: Option<usize>,
     /// Sequences that are computed at a time at most: 192 on the processor, where more win nothing,
     /// 1,000 on a GPU if `None`.
@@ -61,8 +61,8 @@ impl Default for DecoderOptions {
 
 /// A language model of the Llama or Qwen2 family, computed on this machine.
 ///
-/// An answer depends on its prompt alone, to the bit: not on what else is under way, on the number of
-/// threads or on the processor's kernels.
+/// An answer depends on its prompt alone, to the bit: not on what else is under way, on the number
+/// of threads or on the processor's kernels.
 pub struct Decoder {
     id: ModelId,
     tokens: Arc<Tokens>,
@@ -132,7 +132,8 @@ impl Decoder {
         })
     }
 
-    /// The name of the kernels in use: `cuda`, `amx-int8`, `avx512-vnni`, `avx-vnni`, `avx2`, `portable`.
+    /// The name of the kernels in use: `cuda`, `amx-int8`, `avx512-vnni`, `avx-vnni`, `avx2`,
+    /// `portable`.
     pub fn kernels(&self) -> &'static str {
         self.kernels
     }

@@ -1,8 +1,8 @@
 //! The way through the network: pieces of many sequences, one layer after the other.
 //!
 //! Tokens of all pieces are rows of the same products, packed one after another; nothing is padded
-//! but whole tiles. A row's numbers depend on its own sequence alone, so **a sequence's logits are the
-//! same bits alone, in any batch, however its prompt is cut, on any number of threads, with any
+//! but whole tiles. A row's numbers depend on its own sequence alone, so **a sequence's logits are
+//! the same bits alone, in any batch, however its prompt is cut, on any number of threads, with any
 //! kernel.**
 
 use std::ops::Range;

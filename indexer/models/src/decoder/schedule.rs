@@ -1,13 +1,13 @@
 //! Which sequences are computed together: PNEUMA's dynamic batch size (§4), counted in tokens.
 //!
-//! A device has room for the keys and values of so many tokens: the budget. A sequence takes what it
-//! can need at most, its own prompt and its longest answer, rounded up as the cache rounds; what it
-//! shares with others counts once, for as long as it is kept. Sequences are admitted by age; where
-//! the oldest does not fit, the longest that does fills the gap, but not for ever.
+//! A device has room for the keys and values of so many tokens: the budget. A sequence takes what
+//! it can need at most, its own prompt and its longest answer, rounded up as the cache rounds; what
+//! it shares with others counts once, for as long as it is kept. Sequences are admitted by age;
+//! where the oldest does not fit, the longest that does fills the gap, but not for ever.
 //!
 //! An out-of-memory error puts exactly the running sequences back and shrinks the budget; a run of
-//! well-filled steps without one grows it again, up to what it was at first. Plain data: nothing here
-//! computes, blocks or knows what a token is.
+//! well-filled steps without one grows it again, up to what it was at first. Plain data: nothing
+//! here computes, blocks or knows what a token is.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
@@ -72,8 +72,8 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    /// A scheduler with a budget of tokens, for at most `most_running` sequences at a time, where room
-    /// is taken in multiples of `unit` tokens.
+    /// A scheduler with a budget of tokens, for at most `most_running` sequences at a time, where
+    /// room is taken in multiples of `unit` tokens.
     pub fn new(budget: RangeInclusive<usize>, most_running: usize, unit: usize) -> Self {
         Self {
             budget: Budget::new(budget),
@@ -255,8 +255,9 @@ impl Scheduler {
         self.put_back()
     }
 
-    /// The device had no room to begin this sequence beside what is running: it waits again, beginnings
-    /// that only it needed are forgotten, and the budget shrinks to what was used without it.
+    /// The device had no room to begin this sequence beside what is running: it waits again,
+    /// beginnings that only it needed are forgotten, and the budget shrinks to what was used
+    /// without it.
     pub fn no_room(&mut self, id: JobId, forgotten: &[PrefixKey]) {
         let Some(need) = self.running.get(&id).cloned() else {
             return;
@@ -277,7 +278,8 @@ impl Scheduler {
         self.add(id, need);
     }
 
-    /// Puts everything running back and forgets every beginning; gives the sequences that were running.
+    /// Puts everything running back and forgets every beginning; gives the sequences that were
+    /// running.
     pub fn put_back(&mut self) -> Vec<JobId> {
         let running: Vec<(JobId, Need)> = self.running.drain().collect();
         self.prefixes.clear();
@@ -340,8 +342,8 @@ impl Budget {
     }
 }
 
-/// The greatest number of tokens within the bounds for which `fits` holds, to a sixteenth; the lower
-/// bound where none does.
+/// The greatest number of tokens within the bounds for which `fits` holds, to a sixteenth; the
+/// lower bound where none does.
 pub(crate) fn find_budget(
     bounds: RangeInclusive<usize>,
     mut fits: impl FnMut(usize) -> bool,

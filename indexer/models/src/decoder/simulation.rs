@@ -1,7 +1,7 @@
 //! Ten thousand prompts through the engine, on a device that runs out of memory now and then.
 //!
-//! The device computes nothing but a hash of all tokens a sequence has read, in order: an answer given
-//! to the wrong prompt, a token read twice or not at all, or a beginning mixed up would show.
+//! The device computes nothing but a hash of all tokens a sequence has read, in order: an answer
+//! given to the wrong prompt, a token read twice or not at all, or a beginning mixed up would show.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

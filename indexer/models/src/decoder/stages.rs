@@ -27,9 +27,9 @@ pub(super) fn multiply_groups<K: Kernel>(
         start: out.start,
         stride,
     };
-    // SAFETY: `ByteRows` and `Matrix` hand out whole tiles and blocks; the room was checked; no other
-    // thread has these columns (`SharedNumbers`); the processor has the features of `K`, for this code
-    // runs only where `Cpu` detected them.
+    // SAFETY: `ByteRows` and `Matrix` hand out whole tiles and blocks; the room was checked; no
+    // other thread has these columns (`SharedNumbers`); the processor has the features of `K`, for
+    // this code runs only where `Cpu` detected them.
     unsafe { K::group_product(rows, blocks, target) }
 }
 
@@ -225,8 +225,8 @@ pub(super) fn attend_group<K: Kernel>(task: &HeadTask<'_>, scratch: &mut HeadScr
         turn(&row[task.key..][..head], turns, task.pairs, &mut turned);
         let place = old + token;
         let block = place / LANES * LANES * head + place % LANES;
-        // SAFETY: the segment has room for its new tokens in whole blocks of 16, and this task alone
-        // has its layer and head (`Cache::plane`).
+        // SAFETY: the segment has room for its new tokens in whole blocks of 16, and this task
+        // alone has its layer and head (`Cache::plane`).
         unsafe {
             for (dimension, number) in turned.iter().enumerate() {
                 task.new_keys.add(block + dimension * LANES).write(*number);
@@ -259,8 +259,8 @@ pub(super) fn attend_group<K: Kernel>(task: &HeadTask<'_>, scratch: &mut HeadScr
                     start: scores[column..].as_mut_ptr(),
                     stride: total,
                 };
-                // SAFETY: `here` rows of `head` numbers; a block of keys is `head` rows of 16; a row of
-                // scores has 16 numbers from `column` on.
+                // SAFETY: `here` rows of `head` numbers; a block of keys is `head` rows of 16; a
+                // row of scores has 16 numbers from `column` on.
                 unsafe {
                     let keys = Strided {
                         start: plane.keys.add(block * LANES * head),
@@ -326,8 +326,8 @@ fn mix<K: Kernel>(
                 start: target[dimension..].as_mut_ptr(),
                 stride: head,
             };
-            // SAFETY: `here` rows of scores from `column`, `plane.length` rows of `head` values, rows of
-            // `head` numbers to write.
+            // SAFETY: `here` rows of scores from `column`, `plane.length` rows of `head` values,
+            // rows of `head` numbers to write.
             unsafe {
                 let values = Strided {
                     start: plane.values.add(dimension),

@@ -290,8 +290,8 @@ fn a_tiny_network_is_near_the_reference() {
     }
 }
 
-/// On real weights: the distributions of the next token, and the likeliest one where the reference is
-/// sure of it.
+/// On real weights: the distributions of the next token, and the likeliest one where the reference
+/// is sure of it.
 #[test]
 fn smollm2_is_near_the_reference() {
     use crate::{LanguageModelFiles, ModelStore, Prompt, SMOLLM2};

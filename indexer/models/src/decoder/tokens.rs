@@ -1,8 +1,8 @@
 //! Text to token numbers and back, and the format of a conversation.
 //!
-//! The pieces of a prompt are plain text, each split into tokens by itself: what looks like a special
-//! token in a text (`<|im_end|>`) is read as the letters it is made of, so that no cell of a table
-//! can end a turn. The special tokens of the format are put between by their numbers.
+//! The pieces of a prompt are plain text, each split into tokens by itself: what looks like a
+//! special token in a text (`<|im_end|>`) is read as the letters it is made of, so that no cell of
+//! a table can end a turn. The special tokens of the format are put between by their numbers.
 
 use std::collections::HashMap;
 use std::path::Path;

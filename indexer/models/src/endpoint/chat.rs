@@ -1,7 +1,7 @@
 //! A language model over `/chat/completions`.
 //!
-//! A prompt becomes a system message (its instructions, where there are any) and a user message (what
-//! is shared, then its own). Servers cache equal beginnings by themselves.
+//! A prompt becomes a system message (its instructions, where there are any) and a user message
+//! (what is shared, then its own). Servers cache equal beginnings by themselves.
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};

@@ -1,14 +1,15 @@
 //! From a server's probabilities for an answer's first token to a choice among words.
 //!
 //! A first token belongs to a word if its text, without white space around it and in lower case, is
-//! - the word, or the word and then something that is no letter or digit (`yes`, ` Yes`, `YES.`), or
+//! - the word, or the word and then something that is no letter or digit (`yes`, ` Yes`, `YES.`),
+//!   or
 //! - a beginning of the word of at least two letters that no other of the words has (`irr` of
 //!   `irrelevant`). A single letter is most often another word, as `I` and `a` are.
 //!
 //! The probabilities of a word's tokens are added. A server lists only the likeliest tokens; a word
 //! with none among them is given the most it can have: not more than the least likely token that is
-//! listed, and not more than its share of what the listed ones leave of 1. No log-probability is lower
-//! than [`FLOOR`]. So the probabilities of all words add to 1 at most.
+//! listed, and not more than its share of what the listed ones leave of 1. No log-probability is
+//! lower than [`FLOOR`]. So the probabilities of all words add to 1 at most.
 
 /// The lowest log-probability that is given.
 const FLOOR: f32 = -20.0;

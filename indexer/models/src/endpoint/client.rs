@@ -78,8 +78,8 @@ impl Client {
 
     /// Sends a request until it is answered, refused for good, or has failed too often.
     ///
-    /// A caller waits its turn, and keeps it while it waits before another attempt: a server that is
-    /// overloaded is asked less.
+    /// A caller waits its turn, and keeps it while it waits before another attempt: a server that
+    /// is overloaded is asked less.
     pub(super) async fn post(
         &self,
         request: &str,

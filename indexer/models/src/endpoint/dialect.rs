@@ -1,8 +1,8 @@
 //! What a server refused once and is not sent again: endpoints agree on most parameters, not all.
 //!
-//! A request is sent in full at first. Where the refusal names a parameter that it can do without, it
-//! is sent without, and what was left out is remembered only once that was accepted: a refusal may
-//! quote a prompt.
+//! A request is sent in full at first. Where the refusal names a parameter that it can do without,
+//! it is sent without, and what was left out is remembered only once that was accepted: a refusal
+//! may quote a prompt.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

@@ -1,7 +1,7 @@
 //! An embedder over `/embeddings`.
 //!
-//! [`Embedder::embed`] computes on the calling thread, which here means waiting: the requests run on
-//! a runtime of the embedder's own, so it works on a thread of any kind.
+//! [`Embedder::embed`] computes on the calling thread, which here means waiting: the requests run
+//! on a runtime of the embedder's own, so it works on a thread of any kind.
 
 use std::sync::{Arc, mpsc};
 
@@ -28,8 +28,9 @@ const TOKENS: usize = 100_000;
 
 /// An embedder behind an OpenAI-compatible endpoint.
 ///
-/// Its id is `endpoint:MODEL@HOST/PATH-384d-512w`, with its dimensions and its window. Vectors are brought to length one here; whether
-/// the same text has the same vector in any batch is the server's affair.
+/// Its id is `endpoint:MODEL@HOST/PATH-384d-512w`, with its dimensions and its window. Vectors are
+/// brought to length one here; whether the same text has the same vector in any batch is the
+/// server's affair.
 pub struct EndpointEmbedder {
     id: ModelId,
     dimensions: usize,
@@ -144,8 +145,8 @@ impl Embedder for EndpointEmbedder {
     }
 }
 
-/// The unit vectors of the texts. Where the server finds one too long (tokens are estimated here), they
-/// are sent one by one, and that one cut: what is cut depends on the text alone.
+/// The unit vectors of the texts. Where the server finds one too long (tokens are estimated here),
+/// they are sent one by one, and that one cut: what is cut depends on the text alone.
 async fn embedded(
     client: &Client,
     texts: &[String],

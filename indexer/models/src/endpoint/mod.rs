@@ -21,12 +21,14 @@
 //!   no redirect is followed.
 //! - At most [`EndpointOptions::concurrency`] requests are under way; each prompt is answered once,
 //!   whatever was retried for it.
-//! - A reply is read up to a bound; what is malformed is a [`ModelError::Endpoint`](crate::ModelError).
+//! - A reply is read up to a bound; what is malformed is a
+//!   [`ModelError::Endpoint`](crate::ModelError).
 //!
 //! # Non-guarantees
 //! - An endpoint may give other answers or vectors tomorrow under the same name, or in another
 //!   batch: the id names the model and the address, not what is behind them.
-//! - Tokens are estimated before a request; a server that cuts long prompts silently is not noticed.
+//! - Tokens are estimated before a request; a server that cuts long prompts silently is not
+//!   noticed.
 //!
 //! # Recovery
 //! Nothing is kept. What failed with a transient error may be asked again.

@@ -1,8 +1,9 @@
 //! How long to wait before a request is sent again: exponential backoff with full jitter, and what
 //! the server asks for.
 //!
-//! Full jitter (Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015): the wait is
-//! drawn evenly from zero to the bound, so callers that failed together do not come back together.
+//! Full jitter (Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015): the wait
+//! is drawn evenly from zero to the bound, so callers that failed together do not come back
+//! together.
 
 use std::time::Duration;
 

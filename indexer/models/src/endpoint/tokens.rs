@@ -1,12 +1,12 @@
 //! An estimate of a text's tokens, for endpoints whose tokenizer is not here.
 //!
 //! Byte-pair vocabularies differ, so the rule is meant to be rarely too low: a run of ASCII letters
-//! costs one token and one more for every five letters, a digit and a mark one each, a space before a
-//! word none, other white space one a run, and any other character one less than its UTF-8 bytes.
+//! costs one token and one more for every five letters, a digit and a mark one each, a space before
+//! a word none, other white space one a run, and any other character one less than its UTF-8 bytes.
 //!
-//! Measured (2026-11-22) on pieces of 1,500 characters against the tokenizers of SmolLM2 and of Qwen2.5:
-//! 300 pieces of tables are estimated at 0.89 to 1.73 times their tokens (medians 1.04 and 1.13), 144 of
-//! questions and prose at 1.04 to 1.88 times (medians 1.3 and 1.4).
+//! Measured (2026-11-22) on pieces of 1,500 characters against the tokenizers of SmolLM2 and of
+//! Qwen2.5: 300 pieces of tables are estimated at 0.89 to 1.73 times their tokens (medians 1.04 and
+//! 1.13), 144 of questions and prose at 1.04 to 1.88 times (medians 1.3 and 1.4).
 
 /// Tokens that a chat format puts around a prompt's parts.
 pub(super) const FORMAT: usize = 16;

@@ -71,15 +71,16 @@ impl LanguageModelFiles {
 }
 
 impl ModelStore {
-    /// The files of a language model: of a name, fetched at first use, or of a user's own at a path.
+    /// The files of a language model: of a name, fetched at first use, or of a user's own at a
+    /// path.
     ///
     /// A name that limn knows is meant before a file of that name; `./NAME` means the file. A
     /// user's files are read once to make their id (about a second a gigabyte).
     ///
     /// # Errors
-    /// As [`pull`](Self::pull); [`ModelError::WrongKind`] for an embedder; [`ModelError::InvalidModel`]
-    /// where the path holds no model, [`ModelError::Cache`] where it cannot be read,
-    /// [`ModelError::UnknownModel`] where it is neither a name nor a path.
+    /// As [`pull`](Self::pull); [`ModelError::WrongKind`] for an embedder;
+    /// [`ModelError::InvalidModel`] where the path holds no model, [`ModelError::Cache`] where it
+    /// cannot be read, [`ModelError::UnknownModel`] where it is neither a name nor a path.
     pub fn language_model_files(
         &self,
         name_or_path: &str,

@@ -1,8 +1,8 @@
 //! The folder of model files: finding, fetching, and giving out embedders.
 //!
 //! Layout: `ROOT/<model>/` holds the files of the model's card. The root is `LIMN_MODELS`, or else
-//! `limn/models` in the user's cache folder. For a machine with no network, copy the folder from one
-//! that has it, and name it in `LIMN_MODELS`.
+//! `limn/models` in the user's cache folder. For a machine with no network, copy the folder from
+//! one that has it, and name it in `LIMN_MODELS`.
 
 use std::env;
 use std::fs::{self, File, TryLockError};
@@ -178,7 +178,8 @@ impl ModelStore {
         names(CARDS.iter().filter(|card| card.kind == kind))
     }
 
-    /// The card of the model whose vectors (or answers) have this id; `None` if this limn has no such model.
+    /// The card of the model whose vectors (or answers) have this id; `None` if this limn has no
+    /// such model.
     pub fn card_of_id(id: &str) -> Option<&'static ModelCard> {
         CARDS.iter().find(|card| card.id().as_str() == id)
     }
@@ -381,7 +382,8 @@ impl ModelStore {
         arrivals: &Path,
         progress: &dyn Fn(Progress),
     ) -> Result<(), String> {
-        // The smallest file first: a hub that cannot be reached, or holds other files, shows at once.
+        // The smallest file first: a hub that cannot be reached, or holds other files, shows at
+        // once.
         let mut files: Vec<_> = card.files.iter().collect();
         files.sort_by_key(|file| file.bytes);
         for file in files {

@@ -116,9 +116,9 @@ unsafe impl Kernel for Amx {
     #[inline(always)]
     unsafe fn group_product(rows: GroupRows<'_>, blocks: GroupBlocks<'_>, out: StridedMut) {
         let (groups, count) = (rows.groups, rows.count);
-        // SAFETY: every tile lies within what the caller vouches for: rows are padded to whole tiles,
-        // a block has its lines for each group. Tile registers are configured here and released
-        // before anything else runs on this thread.
+        // SAFETY: every tile lies within what the caller vouches for: rows are padded to whole
+        // tiles, a block has its lines for each group. Tile registers are configured here and
+        // released before anything else runs on this thread.
         unsafe {
             asm!("ldtilecfg [{}]", in(reg) SHAPES.0.as_ptr(), options(nostack));
             for block in 0..blocks.lines.len() / (groups * BLOCK_LINES) {
@@ -167,11 +167,12 @@ struct Place {
 }
 
 impl Place {
-    /// Computes `T` tiles of `R` rows each. The sums of a group are scaled while the unit works on the
-    /// next one.
+    /// Computes `T` tiles of `R` rows each. The sums of a group are scaled while the unit works on
+    /// the next one.
     ///
     /// # Safety
-    /// As [`Kernel::group_product`], with tiles configured; at least one row of the last tile is there.
+    /// As [`Kernel::group_product`], with tiles configured; at least one row of the last tile is
+    /// there.
     #[inline(always)]
     unsafe fn product<const T: usize, const R: usize>(&self) {
         let mut sums = [const { [const { Sums([0; TILE * LANES]) }; 2] }; 2];
@@ -215,7 +216,8 @@ impl Place {
     unsafe fn sums_of<const T: usize>(&self, group: usize, sums: &mut [Sums; 2]) {
         const HALF: usize = TILE * LINE;
         // SAFETY: a group has two half tiles of inputs (16 lines each, one after the other) and of
-        // weights; the second tile's inputs come after all groups of the first's; 1,024 bytes of sums.
+        // weights; the second tile's inputs come after all groups of the first's; 1,024 bytes of
+        // sums.
         unsafe {
             let inputs = self.inputs.add(group * ROW_LINES * HALF);
             let weights = self.lines.add(group * BLOCK_LINES * LINE);

@@ -106,7 +106,8 @@ unsafe impl Kernel for Avx512 {
             let width = (block_count - block).min(BLOCKS);
             let mut first = 0;
             while first < count {
-                // SAFETY: as in the trait, for `here` rows from `first` and `width` blocks from `block`.
+                // SAFETY: as in the trait, for `here` rows from `first` and `width` blocks from
+                // `block`.
                 unsafe {
                     let tile = GroupTile {
                         rows,

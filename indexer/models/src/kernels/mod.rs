@@ -1,11 +1,11 @@
 //! The inner loops that want a processor's own instructions, once for each kind of processor.
 //!
-//! All kinds give the same bits. Integer sums are exact in any order (see each loop for its bound; no
-//! instruction used here saturates). Floating-point sums are taken in one order, each step one fused
-//! multiply-add, which IEEE 754 rounds in one way only.
+//! All kinds give the same bits. Integer sums are exact in any order (see each loop for its bound;
+//! no instruction used here saturates). Floating-point sums are taken in one order, each step one
+//! fused multiply-add, which IEEE 754 rounds in one way only.
 //!
-//! The crate's `unsafe` is here (vector and tile instructions, unchecked loads), where the stages of
-//! the two engines call these loops with sizes they have made sure of, and where [`cpu`] calls
+//! The crate's `unsafe` is here (vector and tile instructions, unchecked loads), where the stages
+//! of the two engines call these loops with sizes they have made sure of, and where [`cpu`] calls
 //! functions whose processor features it has detected.
 
 #[cfg(target_arch = "x86_64")]
@@ -68,20 +68,20 @@ pub(crate) unsafe trait Kernel {
         out: StridedMut,
     );
 
-    /// `out[r][o] = Σ_g (Σ_i rows[r][g][i] · weights[o][g][i]) · (row scale · weight scale)`, for all
-    /// rows and all outputs of the blocks.
+    /// `out[r][o] = Σ_g (Σ_i rows[r][g][i] · weights[o][g][i]) · (row scale · weight scale)`, for
+    /// all rows and all outputs of the blocks.
     ///
-    /// The inner sums are exact integers (at most 128 · 127² in magnitude); the outer one adds group
-    /// after group by one fused multiply-add with the product of the two scales, from 0.
+    /// The inner sums are exact integers (at most 128 · 127² in magnitude); the outer one adds
+    /// group after group by one fused multiply-add with the product of the two scales, from 0.
     ///
     /// # Safety
-    /// `rows` is padded as its fields say, `blocks` has as many groups as they; each row of `out` has
-    /// 16 numbers a block at its place.
+    /// `rows` is padded as its fields say, `blocks` has as many groups as they; each row of `out`
+    /// has 16 numbers a block at its place.
     unsafe fn group_product(rows: GroupRows<'_>, blocks: GroupBlocks<'_>, out: StridedMut);
 }
 
-/// 64 bytes, where every kind of processor loads them best: half a group of a row of activations, or
-/// a quad of weights of a block.
+/// 64 bytes, where every kind of processor loads them best: half a group of a row of activations,
+/// or a quad of weights of a block.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(crate) struct Line(pub [i8; LINE]);
@@ -91,8 +91,8 @@ pub(crate) struct Line(pub [i8; LINE]);
 pub(crate) struct GroupRows<'a> {
     /// Groups of a row.
     pub groups: usize,
-    /// Whole tiles of [`TILE`] rows, rows past the last one zero: of each tile, the first line of all
-    /// its rows, then the second, …; [`ROW_LINES`] lines a group.
+    /// Whole tiles of [`TILE`] rows, rows past the last one zero: of each tile, the first line of
+    /// all its rows, then the second, …; [`ROW_LINES`] lines a group.
     pub lines: &'a [Line],
     /// Of each tile, the scales of group 0 of all its rows, then those of group 1, …
     pub scales: &'a [f32],
@@ -103,8 +103,8 @@ pub(crate) struct GroupRows<'a> {
 /// Weights in signed bytes, in blocks of [`LANES`] outputs.
 #[derive(Clone, Copy)]
 pub(crate) struct GroupBlocks<'a> {
-    /// For each block, for each group, for each quad of inputs, a line: the four weights of output 0,
-    /// of output 1, …
+    /// For each block, for each group, for each quad of inputs, a line: the four weights of output
+    /// 0, of output 1, …
     pub lines: &'a [Line],
     /// For each block, for each group, the scale of each output.
     pub scales: &'a [[f32; LANES]],

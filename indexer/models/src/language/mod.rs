@@ -2,8 +2,8 @@
 //!
 //! The trait is asynchronous because everything behind it batches: the embedded engine fills one
 //! forward pass with the prompts of all callers, an endpoint answers many requests at once. So a
-//! caller hands over one prompt and waits; it keeps [`LanguageModel::concurrency`] prompts under way
-//! and has nothing else to know of batches.
+//! caller hands over one prompt and waits; it keeps [`LanguageModel::concurrency`] prompts under
+//! way and has nothing else to know of batches.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,15 +12,16 @@ use async_trait::async_trait;
 
 use crate::{ModelError, ModelId};
 
-/// How the embedded engine computes, as the ids of its answers say: 8-bit integers with one scale for
-/// each 128 numbers (decision 7).
+/// How the embedded engine computes, as the ids of its answers say: 8-bit integers with one scale
+/// for each 128 numbers (decision 7).
 pub const DECODER_ARITHMETIC: &str = "q8g128";
 
 /// A prompt in three parts, in the order in which a model reads them.
 ///
-/// Prompts whose `system` and `shared` are equal are computed together as far as they are equal: all
-/// columns of a table share its schema, all candidates of a question share the question. The parts
-/// are text, never instructions to the machinery: a token that ends a turn cannot be written in them.
+/// Prompts whose `system` and `shared` are equal are computed together as far as they are equal:
+/// all columns of a table share its schema, all candidates of a question share the question. The
+/// parts are text, never instructions to the machinery: a token that ends a turn cannot be written
+/// in them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Prompt {
     /// The instructions.
@@ -68,8 +69,9 @@ pub struct Classified {
     /// The place of the likeliest word in the words that were given.
     pub choice: usize,
     /// The log-probability of each word as the beginning of the answer (at most 0, natural
-    /// logarithm), its spellings with a capital and after a space included. `None` from a model that
-    /// gives no probabilities: then `choice` is the word it wrote, and nothing can be calibrated.
+    /// logarithm), its spellings with a capital and after a space included. `None` from a model
+    /// that gives no probabilities: then `choice` is the word it wrote, and nothing can be
+    /// calibrated.
     pub log_probabilities: Option<Vec<f32>>,
     /// Tokens of the prompt, those shared with other prompts included.
     pub prompt_tokens: usize,
@@ -82,8 +84,8 @@ pub struct Usage {
     pub prompts: u64,
     /// Tokens of their prompts, as a bill counts them.
     pub prompt_tokens: u64,
-    /// Prompt tokens that were really computed: a shared beginning once. What an endpoint computes is
-    /// its own affair; there this is what it reports as not cached.
+    /// Prompt tokens that were really computed: a shared beginning once. What an endpoint computes
+    /// is its own affair; there this is what it reports as not cached.
     pub computed_prompt_tokens: u64,
     /// Tokens written.
     pub generated_tokens: u64,

@@ -81,7 +81,8 @@ impl TextTokens {
 
     /// How many tokens the whole text has, the two special ones included.
     ///
-    /// A text that the tokenizer refuses counts as longer than any window; embedding it reports why.
+    /// A text that the tokenizer refuses counts as longer than any window; embedding it reports
+    /// why.
     pub fn count(&self, text: &str) -> usize {
         let mut count = 2;
         let outcome = self.pieces(text, &mut |_| {

@@ -3,10 +3,10 @@
 //! A model runs fastest on one thread a batch, with several batches side by side: two threads
 //! inside one small matrix product mostly wait for each other. So the service starts N device
 //! threads, and each computes whole batches alone. While they work, new texts pool up; a free
-//! thread takes the oldest waiting text and those nearest to it in length, up to a budget of
-//! tokens (as text-embeddings-inference does). Only a short batch for which there is nothing else to do is
-//! computed by two threads together. A text that is waiting or being computed is never
-//! computed a second time: later callers join the first.
+//! thread takes the oldest waiting text and those nearest to it in length, up to a budget of tokens
+//! (as text-embeddings-inference does). Only a short batch for which there is nothing else to do is
+//! computed by two threads together. A text that is waiting or being computed is never computed a
+//! second time: later callers join the first.
 //!
 //! [`queue`] holds the waiting texts and decides what is a batch; this file runs the threads.
 
@@ -68,8 +68,8 @@ struct Shared {
     state: Mutex<State>,
     /// Signalled when there is something new to count, to compute, or to stop for.
     work: Condvar,
-    /// Threads for a batch that is alone; none where there is one device thread, or no more threads are to be had.
-    /// One batch at most is alone at a time.
+    /// Threads for a batch that is alone; none where there is one device thread, or no more threads
+    /// are to be had. One batch at most is alone at a time.
     together: Option<rayon::ThreadPool>,
 }
 

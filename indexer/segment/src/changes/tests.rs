@@ -128,7 +128,8 @@ proptest! {
     }
 }
 
-/// Two snapshots of many hidden tables and one at `seen`, that all changed between the two; so many compactions come after.
+/// Two snapshots of many hidden tables and one at `seen`, that all changed between the two; so many
+/// compactions come after.
 async fn mostly_hidden(index: &IndexStore) -> (Snapshot, Snapshot) {
     let rows = |version: u8| -> Vec<TableRecord> {
         let hidden = (0..1_500).map(|number| TableRecord {

@@ -1,4 +1,5 @@
-//! Copies are made behind the questions, one after the other: until one is there, a question looks at every row.
+//! Copies are made behind the questions, one after the other: until one is there, a question looks
+//! at every row.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -5,11 +5,13 @@
 //! others few can be among the best any more: those are scored exactly, too. The result is the
 //! exact scan's, bit for bit, for half the bytes.
 //!
-//! *Tried and left out (23 November 2026):* half as many bytes still, the rows' numbers along the 192 directions in which they reach farthest (orthogonal iteration) with what
-//! these leave of their lengths. Nine of a hundred rows of fetaqa remained to be looked at closer, here and there, and a row here or there costs as much as
-//! ten in a row: a search took half as long again.
+//! *Tried and left out (23 November 2026):* half as many bytes still, the rows' numbers along the
+//! 192 directions in which they reach farthest (orthogonal iteration) with what these leave of
+//! their lengths. Nine of a hundred rows of fetaqa remained to be looked at closer, here and there,
+//! and a row here or there costs as much as ten in a row: a search took half as long again.
 //!
-//! The copy is made when a segment is asked again, behind the questions (`making.rs`), in a temporary file (`spill.rs`).
+//! The copy is made when a segment is asked again, behind the questions (`making.rs`), in a
+//! temporary file (`spill.rs`).
 
 mod making;
 mod plane;
@@ -51,8 +53,9 @@ impl Coarse {
         Ok(Coarse(writer.finish()?))
     }
 
-    /// Offers the rows that `live` admits to the best, but for those that cannot be among them. False, and nothing is done, where
-    /// the query is no finite vector, or next to nothing: then nothing is known about any row.
+    /// Offers the rows that `live` admits to the best, but for those that cannot be among them.
+    /// False, and nothing is done, where the query is no finite vector, or next to nothing: then
+    /// nothing is known about any row.
     pub(crate) fn search(
         &self,
         query: &[f32],
@@ -117,8 +120,8 @@ fn offer(rows: &[usize], most: &[f32], best: &mut Best, exact: &impl Exact) {
     }
 }
 
-/// Calls `visit` with each row whose bound is not below a floor, and with its bound; it says what the floor is from then
-/// on. Nearly all rows are below it: several at a time are passed by.
+/// Calls `visit` with each row whose bound is not below a floor, and with its bound; it says what
+/// the floor is from then on. Nearly all rows are below it: several at a time are passed by.
 fn from(most: &[f32], mut floor: f32, mut visit: impl FnMut(usize, f32) -> f32) {
     for (at, most) in most.chunks(PASSED_BY).enumerate() {
         if most.iter().fold(false, |any, most| any | (*most >= floor)) {

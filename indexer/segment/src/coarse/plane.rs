@@ -82,7 +82,8 @@ pub(super) struct Plane {
 /// What is known of a row beside its bytes.
 struct Facts {
     scale: f32,
-    /// The sum of its bytes (a whole number): what moving the query up by 1 adds to the inner product.
+    /// The sum of its bytes (a whole number): what moving the query up by 1 adds to the inner
+    /// product.
     sum: f32,
     error: f32,
     /// `|s·v̂|`

@@ -39,8 +39,8 @@ impl Kernel {
         Kernel::all().next().unwrap_or(Kernel::Portable)
     }
 
-    /// Largest integer of a rounded query. Without VNNI two products are summed in 16 bits: there a query has a bit
-    /// less, which makes the bound wider and the pass twice as fast.
+    /// Largest integer of a rounded query. Without VNNI two products are summed in 16 bits: there a
+    /// query has a bit less, which makes the bound wider and the pass twice as fast.
     pub(super) fn limit(self) -> i8 {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -49,8 +49,8 @@ impl Kernel {
         }
     }
 
-    /// Inner products of rows of signed bytes, one after the other, with a query of unsigned ones as long as a row (a multiple of
-    /// [`STEP`]), none above twice [`Kernel::limit`] and 1.
+    /// Inner products of rows of signed bytes, one after the other, with a query of unsigned ones
+    /// as long as a row (a multiple of [`STEP`]), none above twice [`Kernel::limit`] and 1.
     pub(super) fn products(self, query: &[u8], rows: &[u8], out: &mut [i32]) {
         assert!(query.len().is_multiple_of(STEP) && rows.len() == out.len() * query.len());
         #[cfg(target_arch = "x86_64")]
@@ -117,7 +117,8 @@ mod x86 {
         let mut together = rows.chunks_exact(ROWS * query.len());
         let mut products = out.chunks_exact_mut(ROWS);
         for (rows, products) in together.by_ref().zip(products.by_ref()) {
-            // The processor fetches ahead by itself, but not early enough: a quarter of a pass was waiting.
+            // The processor fetches ahead by itself, but not early enough: a quarter of a pass was
+            // waiting.
             let later = rows.as_ptr().wrapping_add(AHEAD * rows.len());
             for line in (0..rows.len()).step_by(LINE) {
                 // It touches nothing, wherever the address is.
@@ -142,7 +143,8 @@ mod x86 {
         let ones = _mm256_set1_epi16(1);
         let mut sums = [_mm256_setzero_si256(); N];
         for at in (0..query.len() / LANES * LANES).step_by(LANES) {
-            // SAFETY: `at + 32` is at most the query's length, which is that of each row; the loads need no alignment.
+            // SAFETY: `at + 32` is at most the query's length, which is that of each row; the loads
+            // need no alignment.
             let load = |bytes: &[u8]| unsafe { _mm256_loadu_si256(bytes.as_ptr().add(at).cast()) };
             let q = load(query);
             for (sum, row) in sums.iter_mut().zip(rows) {

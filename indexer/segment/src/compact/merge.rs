@@ -1,4 +1,5 @@
-//! One merge: its inputs are read, its catalog file and its segment are written, nothing is published.
+//! One merge: its inputs are read, its catalog file and its segment are written, nothing is
+//! published.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -45,8 +46,8 @@ pub(crate) struct Moved {
 /// A catalog file of a list in which merges replace some.
 #[derive(Clone, Debug)]
 pub(crate) struct LogFile {
-    /// Its place among the catalog files of the shard that merges were planned for; `None` if it is none
-    /// of these.
+    /// Its place among the catalog files of the shard that merges were planned for; `None` if it is
+    /// none of these.
     pub(crate) place: Option<usize>,
     pub(crate) entry: CatalogEntry,
 }
@@ -58,7 +59,8 @@ impl LogFile {
     }
 }
 
-/// The catalog files of a shard as merges replace them, and what of their rows says which one holds.
+/// The catalog files of a shard as merges replace them, and what of their rows says which one
+/// holds.
 pub(crate) struct Log {
     pub(crate) files: Vec<LogFile>,
     /// By path: files of one path have the same rows.
@@ -99,8 +101,8 @@ pub(crate) fn replace(files: &mut Vec<LogFile>, merge: &Merge, merged: Option<&C
 }
 
 impl IndexStore {
-    /// Carries out a merge of files that `base` names, in a shard whose log may have been merged further than
-    /// `base` has it.
+    /// Carries out a merge of files that `base` names, in a shard whose log may have been merged
+    /// further than `base` has it.
     pub(crate) async fn merge(
         &self,
         base: &Snapshot,

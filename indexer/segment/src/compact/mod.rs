@@ -1,17 +1,20 @@
 //! Compaction: small segments and catalog files become few, and what is no longer live leaves.
 //!
-//! Every epoch adds a segment and a catalog file to each shard it touches; a table that changes leaves
-//! deleted blocks and a superseded row behind. [`plan`] says what is worth merging (`policy.rs`), a merge writes one catalog
-//! file (`rows.rs`) and one segment (`segments.rs`), and all merges are published in one snapshot.
+//! Every epoch adds a segment and a catalog file to each shard it touches; a table that changes
+//! leaves deleted blocks and a superseded row behind. [`plan`] says what is worth merging
+//! (`policy.rs`), a merge writes one catalog file (`rows.rs`) and one segment (`segments.rs`), and
+//! all merges are published in one snapshot.
 //!
-//! **Guarantees.** The tables of the snapshot, their rows and blocks are the same before and after, but for
-//! where the blocks are; so are all answers, as long as vectors are searched exactly. A
-//! merged segment has the bytes that building it anew would give. What other writers publish meanwhile
-//! stays: when the race is lost, the merges are applied to the newest snapshot, with the deletes that came since, or,
-//! where another compaction was faster, made again. A compaction that is interrupted leaves orphans to `limn gc`.
+//! **Guarantees.** The tables of the snapshot, their rows and blocks are the same before and after,
+//! but for where the blocks are; so are all answers, as long as vectors are searched exactly. A
+//! merged segment has the bytes that building it anew would give. What other writers publish
+//! meanwhile stays: when the race is lost, the merges are applied to the newest snapshot, with the
+//! deletes that came since, or, where another compaction was faster, made again. A compaction that
+//! is interrupted leaves orphans to `limn gc`.
 //!
-//! **Non-guarantees.** A merge holds its inputs' rows, texts and vectors and the terms of their blocks in memory: one
-//! merge at a time, of [`Policy::max_size`] entries at most, or of one larger file that was written so.
+//! **Non-guarantees.** A merge holds its inputs' rows, texts and vectors and the terms of their
+//! blocks in memory: one merge at a time, of [`Policy::max_size`] entries at most, or of one larger
+//! file that was written so.
 
 mod merge;
 mod policy;
@@ -125,8 +128,8 @@ impl IndexStore {
     /// Merges what the policy says, and publishes it. `None` if there is nothing to merge.
     ///
     /// # Errors
-    /// Store errors; what is merged is damaged; [`PublishError::Lost`] if other writers were faster again and again. The
-    /// index is as they left it then.
+    /// Store errors; what is merged is damaged; [`PublishError::Lost`] if other writers were faster
+    /// again and again. The index is as they left it then.
     pub async fn compact(
         &self,
         policy: &Policy,
@@ -163,7 +166,8 @@ impl IndexStore {
                 attempts += 1;
                 let before = std::mem::replace(&mut newest, self.require_newest().await?);
                 if is_applied(&applied, &before, &next, &newest) {
-                    // Published, but another writer went on from it before it was seen to be the newest.
+                    // Published, but another writer went on from it before it was seen to be the
+                    // newest.
                     return Ok(Some(Compacted {
                         snapshot: newest.number,
                         merges: applied,
@@ -203,10 +207,11 @@ impl IndexStore {
         Ok(shards)
     }
 
-    /// The snapshot after `newest` with the merges that fit it, and which these are; `None` if none does.
+    /// The snapshot after `newest` with the merges that fit it, and which these are; `None` if none
+    /// does.
     ///
-    /// They fit where the files of the shard are those that they were made of, with others after them (see
-    /// `rows.rs`), and none of these has its rows in a segment that was merged.
+    /// They fit where the files of the shard are those that they were made of, with others after
+    /// them (see `rows.rs`), and none of these has its rows in a segment that was merged.
     async fn apply(
         &self,
         shards: &BTreeMap<Shard, ShardMerges>,
@@ -264,8 +269,8 @@ impl IndexStore {
         Ok(false)
     }
 
-    /// Puts a merged segment at the place of the last of its sources. What was deleted in these since they
-    /// were merged is deleted in it; without a live block it is left out.
+    /// Puts a merged segment at the place of the last of its sources. What was deleted in these
+    /// since they were merged is deleted in it; without a live block it is left out.
     async fn replace_segments(
         &self,
         next: &mut Snapshot,
@@ -345,8 +350,9 @@ impl IndexStore {
     }
 }
 
-/// Whether a snapshot has the merges in it that made `next` of `before`: the files of their shards are those of
-/// `next`, with others after them. Where those of `before` are that too, nobody can know.
+/// Whether a snapshot has the merges in it that made `next` of `before`: the files of their shards
+/// are those of `next`, with others after them. Where those of `before` are that too, nobody can
+/// know.
 fn is_applied(merges: &[Merge], before: &Snapshot, next: &Snapshot, snapshot: &Snapshot) -> bool {
     let shards: BTreeSet<Shard> = merges.iter().map(|merge| merge.shard).collect();
     let has_merges = |snapshot: &Snapshot, shard: Shard| {

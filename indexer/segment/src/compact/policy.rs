@@ -1,8 +1,8 @@
 //! Which files are merged: a pure function of their sizes in a snapshot.
 //!
-//! The members of a shard are its catalog files, each with the segment that its rows point into. Sizes
-//! are counted in *entries*: live blocks and live rows. A tier holds the members of like size, each tier's
-//! [`FACTOR`] times as large as those of the one below.
+//! The members of a shard are its catalog files, each with the segment that its rows point into.
+//! Sizes are counted in *entries*: live blocks and live rows. A tier holds the members of like
+//! size, each tier's [`FACTOR`] times as large as those of the one below.
 //!
 //! - A tier with more than [`MEMBERS`] members becomes one member, of a higher tier: an entry is
 //!   rewritten once a tier, so in all as often as the logarithm of the shard's size.
@@ -23,7 +23,8 @@ pub const FACTOR: u64 = 4;
 pub const MEMBERS: usize = 4;
 /// Share of a member that may be dead, in percent.
 pub const DEAD_PERCENT: u64 = 20;
-/// Members below [`FACTOR`] times this are one tier, and fewer dead entries are no reason for a merge.
+/// Members below [`FACTOR`] times this are one tier, and fewer dead entries are no reason for a
+/// merge.
 pub const MIN_SIZE: u64 = 256;
 /// Entries of the largest member that a merge makes.
 pub const MAX_SIZE: u64 = 262_144;
@@ -153,8 +154,8 @@ fn total(group: &[Member], of: impl Fn(&Member) -> u64) -> u64 {
     group.iter().map(of).fold(0, u64::saturating_add)
 }
 
-/// The members of each shard. How many rows of a file are superseded is not known: as large a share as of
-/// its blocks is deleted, since a row that is superseded has its blocks deleted.
+/// The members of each shard. How many rows of a file are superseded is not known: as large a share
+/// as of its blocks is deleted, since a row that is superseded has its blocks deleted.
 fn members(snapshot: &Snapshot) -> BTreeMap<Shard, Vec<Member>> {
     let mut at: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (place, segment) in snapshot.segments.iter().enumerate() {
@@ -223,7 +224,8 @@ fn full(mut members: Vec<Member>, policy: &Policy) -> Vec<Vec<Member>> {
     groups.filter(changes).collect()
 }
 
-/// One group that grows from the lowest tier upwards, and worn members that are too large to join it.
+/// One group that grows from the lowest tier upwards, and worn members that are too large to join
+/// it.
 fn by_tier(mut members: Vec<Member>, policy: &Policy) -> Vec<Vec<Member>> {
     members.sort_by_key(|member| (member.live, member.catalog));
     let mut tiers: BTreeMap<u32, Vec<Member>> = BTreeMap::new();

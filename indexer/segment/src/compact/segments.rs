@@ -1,8 +1,8 @@
 //! Live tables of several segments in one: byte for byte what [`build_segment`] would make of them.
 //!
-//! Texts, hashes, kinds and vectors are copied. The terms of a block come from the postings, which are
-//! turned round: from blocks by term to terms by block. An index keeps neither the order nor the places of
-//! a block's terms, so that is all there is to know of it.
+//! Texts, hashes, kinds and vectors are copied. The terms of a block come from the postings, which
+//! are turned round: from blocks by term to terms by block. An index keeps neither the order nor
+//! the places of a block's terms, so that is all there is to know of it.
 //!
 //! [`build_segment`]: crate::build_segment
 
@@ -32,12 +32,12 @@ pub(crate) struct LiveTable {
     pub(crate) blocks: u32,
 }
 
-/// One segment of these tables, which are in the order of keys and all that live in the sources. CPU
-/// work, which reads; `None` if there are no tables.
+/// One segment of these tables, which are in the order of keys and all that live in the sources.
+/// CPU work, which reads; `None` if there are no tables.
 ///
 /// # Errors
-/// Those of reading the sources; [`SegmentError::Damaged`] if their live blocks are not those of the
-/// tables.
+/// Those of reading the sources; [`SegmentError::Damaged`] if their live blocks are not those of
+/// the tables.
 pub(crate) fn merge_segments(
     sources: &[Source],
     tables: &[LiveTable],

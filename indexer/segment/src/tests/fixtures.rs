@@ -1,7 +1,7 @@
 //! Indexes written by earlier versions stay readable: one folder a format version.
 //!
-//! Version 1 was written by `write_the_fixture` below. When a format changes, raise its version, add
-//! a folder, and keep these tests as they are.
+//! Version 1 was written by `write_the_fixture` below. When a format changes, raise its version,
+//! add a folder, and keep these tests as they are.
 
 use limn_profile::value_key::hash;
 use limn_store::Store;

@@ -17,7 +17,8 @@ const LONGEST: usize = 64;
 /// Read of a table's lists for the names of its columns, at first.
 const NAMES: usize = 4 << 10;
 
-/// What is open of a segment's values. Takes about 16 bytes a table and column, and 16 for each 256 values.
+/// What is open of a segment's values. Takes about 16 bytes a table and column, and 16 for each 256
+/// values.
 pub(crate) struct ValueIndex {
     by_file: SectionFile,
     by_value: SectionFile,

@@ -1,12 +1,16 @@
-//! Which values the tables of a segment hold beyond those that are written out in its texts: hashes, in two orders.
+//! Which values the tables of a segment hold beyond those that are written out in its texts:
+//! hashes, in two orders.
 //!
-//! **By file** ([`TableValues`], section `file-values`): the lists of a table's columns, each as its file's summary had it
-//! ([`ValueHashes`]). A run that reads one file of a table takes the lists of the others from here.
+//! **By file** ([`TableValues`], section `file-values`): the lists of a table's columns, each as
+//! its file's summary had it ([`ValueHashes`]). A run that reads one file of a table takes the
+//! lists of the others from here.
 //!
-//! **By value** ([`index`], section `values`): the hashes of all of the segment's columns, in order, each with its
-//! column. A question's value is one block of it, however many tables there are.
+//! **By value** ([`index`], section `values`): the hashes of all of the segment's columns, in
+//! order, each with its column. A question's value is one block of it, however many tables there
+//! are.
 //!
-//! Both are a function of the set of tables. Hashes of columns whose values are withheld are in no list by value.
+//! Both are a function of the set of tables. Hashes of columns whose values are withheld are in no
+//! list by value.
 
 use std::collections::HashMap;
 
@@ -53,7 +57,8 @@ impl TableValues {
         lists.any(|list| list.hashes.is_none())
     }
 
-    /// Takes lists that are missing from published tables, each those of some files. What none has is left out.
+    /// Takes lists that are missing from published tables, each those of some files. What none has
+    /// is left out.
     pub fn fill(&mut self, from: &[(TableValues, Vec<u64>)]) {
         let mut known: HashMap<(u64, u32), &ValueHashes> = HashMap::new();
         for (table, files) in from {

@@ -121,7 +121,8 @@ fn missing_lists_are_taken_from_what_is_published() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever is wrong with the bytes, reading them is an error or gives something, and never panics.
+    /// Whatever is wrong with the bytes, reading them is an error or gives something, and never
+    /// panics.
     #[test]
     fn damaged_sections_are_errors(at in 0..4000usize, bit in 0..8u32, cut in 0..4000usize) {
         let values = TableValues {

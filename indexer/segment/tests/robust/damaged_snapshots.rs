@@ -1,4 +1,5 @@
-//! A newest snapshot that nobody can read: everybody goes on from the one before, and still one writer wins.
+//! A newest snapshot that nobody can read: everybody goes on from the one before, and still one
+//! writer wins.
 
 use bytes::Bytes;
 use limn_segment::{IndexStore, PublishError, SegmentError, Snapshot};
@@ -86,7 +87,8 @@ fn of_two_writers_that_pass_over_a_damaged_snapshot_one_wins() {
     });
 }
 
-/// A writer that slept and takes the number of a snapshot that was set aside does not win beside one that passed it over.
+/// A writer that slept and takes the number of a snapshot that was set aside does not win beside
+/// one that passed it over.
 #[test]
 fn the_number_of_a_snapshot_that_was_set_aside_wins_nothing() {
     run(async {

@@ -46,8 +46,8 @@ const VERBS: [&str; 15] = [
 
 /// The narration of `column` in a model's answer; `None` where the model gave none.
 ///
-/// The text is one line of at most 240 characters without markup, quotes, invisible characters, or a
-/// beginning that only repeats the column's name.
+/// The text is one line of at most 240 characters without markup, quotes, invisible characters, or
+/// a beginning that only repeats the column's name.
 pub fn parse_narration(answer: &str, column: &str) -> Option<String> {
     let line = answer
         .lines()

@@ -3,12 +3,12 @@
 //!
 //! [`schema_prompts`] is a pure function from a table's ordered column names to the prompts for its
 //! columns, and [`parse_narration`] turns an answer into a text that goes into the index. The names
-//! are all that a prompt knows: no table name, type or value. So a schema that a thousand tables share
-//! is narrated once, and a changed row narrates nothing.
+//! are all that a prompt knows: no table name, type or value. So a schema that a thousand tables
+//! share is narrated once, and a changed row narrates nothing.
 //!
 //! A narration costs a model some tenths of a second to seconds, so the texts are short: what all
-//! columns of a table share stands first, where a model computes it once, and a column's own part is a
-//! dozen tokens.
+//! columns of a table share stands first, where a model computes it once, and a column's own part
+//! is a dozen tokens.
 
 mod answer;
 mod prompt;

@@ -33,8 +33,9 @@ pub struct PromptBudget<'a> {
 
 /// The prompts for the columns of `wanted` (places in `names`), in their order.
 ///
-/// A schema that exceeds the budget is cut into runs of neighbouring columns; a column's prompt shows
-/// the run that it lies in. The result depends on the names, the columns and the counts alone.
+/// A schema that exceeds the budget is cut into runs of neighbouring columns; a column's prompt
+/// shows the run that it lies in. The result depends on the names, the columns and the counts
+/// alone.
 pub fn schema_prompts(
     names: &[String],
     wanted: &[usize],

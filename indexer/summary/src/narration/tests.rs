@@ -217,8 +217,8 @@ proptest! {
         }
     }
 
-    /// Whatever a model answers: one bounded visible line, and reading it again changes nothing but a
-    /// repeated beginning.
+    /// Whatever a model answers: one bounded visible line, and reading it again changes nothing but
+    /// a repeated beginning.
     #[test]
     fn any_answer_becomes_one_visible_line(answer in "(?s).{0,600}", column in "(?s).{0,20}") {
         if let Some(text) = parse_narration(&answer, &column) {

@@ -10,7 +10,8 @@ pub struct CellsArgs {
     /// The question, in plain words.
     #[arg(required = true, value_name = "QUESTION")]
     pub question: Vec<String>,
-    /// A table to look at, as `limn tables` prints it; may be repeated [default: the first 5 that search finds]
+    /// A table to look at, as `limn tables` prints it; may be repeated [default: the first 5 that
+    /// search finds]
     #[arg(long = "table", value_name = "TABLE", conflicts_with_all = ["join", "prefix"])]
     pub tables: Vec<String>,
     #[command(flatten)]
@@ -29,7 +30,8 @@ pub struct CellsArgs {
     /// How long reading the tables may take.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub timeout: Duration,
-    /// Memory for counting values; what does not fit goes to temporary files, ten times as much at most.
+    /// Memory for counting values; what does not fit goes to temporary files, ten times as much at
+    /// most.
     #[arg(help_heading = MORE, long, value_name = "SIZE", default_value = "1GiB", value_parser = size)]
     pub memory: u64,
     /// Keep no counted values in the index, and use none.

@@ -29,7 +29,8 @@ pub enum ContextCommand {
     List(ListContextsArgs),
     /// Take registered texts back, and describe the table anew.
     Remove(RemoveContextArgs),
-    /// Do what the JSON on standard input says: for a node that takes descriptions, which starts this process for each.
+    /// Do what the JSON on standard input says: for a node that takes descriptions, which starts
+    /// this process for each.
     #[command(hide = true)]
     Apply(Box<RunArgs>),
 }

@@ -76,7 +76,8 @@ pub struct SearchArgs {
     pub question: Vec<String>,
     #[command(flatten)]
     pub index: IndexPlace,
-    /// How many tables to return, or with --join `auto`: as many as are worth it [default: 5; with --join auto]
+    /// How many tables to return, or with --join `auto`: as many as are worth it [default: 5; with
+    /// --join auto]
     #[arg(short, value_name = "K", value_parser = table_count)]
     pub k: Option<TableCount>,
     /// Return the tables that answer the question together, and how they join.
@@ -103,14 +104,16 @@ pub struct EvalArgs {
     /// Measure sets of tables that join: precision, recall, F1 and full.
     #[arg(long, conflicts_with_all = ["save", "against", "calibrate", "vectors_given"])]
     pub join: bool,
-    /// With --join: the parts of the questions, one JSON object a line (question, parts), instead of limn's own reading.
+    /// With --join: the parts of the questions, one JSON object a line (question, parts), instead
+    /// of limn's own reading.
     #[arg(help_heading = MORE, long, value_name = "FILE.jsonl", requires = "join")]
     pub decompositions: Option<PathBuf>,
     #[command(flatten)]
     pub options: SearchOptions,
     #[command(flatten, next_help_heading = "Language models")]
     pub model: ModelOptions,
-    /// Fit the threshold at which --model judges on these questions, and keep it with what it is worth.
+    /// Fit the threshold at which --model judges on these questions, and keep it with what it is
+    /// worth.
     #[arg(help_heading = MORE, long, conflicts_with_all = ["save", "against"])]
     pub calibrate: bool,
     /// With --calibrate: replace a record that was made on more questions.

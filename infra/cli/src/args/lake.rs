@@ -12,12 +12,12 @@ pub struct AccessArgs {
     /// Ask the lake's store without credentials, for public buckets and containers.
     #[arg(long)]
     pub anonymous: bool,
-    /// Pay for the requests to the lake's bucket, where its owner does not; on gs:// the project that
-    /// GOOGLE_CLOUD_QUOTA_PROJECT names.
+    /// Pay for the requests to the lake's bucket, where its owner does not; on gs:// the project
+    /// that GOOGLE_CLOUD_QUOTA_PROJECT names.
     #[arg(long, conflicts_with = "anonymous")]
     pub requester_pays: bool,
-    /// Requests under way at once, at most, to the lake's store, and to the index's [default: 64; 8 to a web
-    /// server]
+    /// Requests under way at once, at most, to the lake's store, and to the index's [default: 64; 8
+    /// to a web server]
     #[arg(long, value_name = "N", env = "LIMN_CONCURRENCY", value_parser = positive)]
     pub concurrency: Option<usize>,
 }
@@ -44,12 +44,12 @@ impl AccessArgs {
 /// Which objects of the lake count. The index remembers them.
 #[derive(Clone, Debug, clap::Args)]
 pub struct FilterArgs {
-    /// Only data files that match: '*.parquet' (a name, anywhere), 'sales/2024' (a path from the root, with all
-    /// below it), 'sales/**/*.csv'. May be given again.
+    /// Only data files that match: '*.parquet' (a name, anywhere), 'sales/2024' (a path from the
+    /// root, with all below it), 'sales/**/*.csv'. May be given again.
     #[arg(help_heading = None, long, value_name = "GLOB")]
     pub include: Vec<String>,
-    /// Nothing that matches. May be given again. A .limnignore file in a folder of the lake says the same for all who
-    /// index it, as .gitignore does.
+    /// Nothing that matches. May be given again. A .limnignore file in a folder of the lake says
+    /// the same for all who index it, as .gitignore does.
     #[arg(help_heading = None, long, value_name = "GLOB")]
     pub exclude: Vec<String>,
     /// Only data files of this size at least: 1KiB.

@@ -233,10 +233,12 @@ such. The tables stay those of the newest snapshot that is whole.")]
     Verify(VerifyArgs),
     /// List or fetch the embedded models.
     Models(ModelsArgs),
-    /// Take the text out of a PDF on standard input: for limn itself, which does so in a process apart.
+    /// Take the text out of a PDF on standard input: for limn itself, which does so in a process
+    /// apart.
     #[command(hide = true)]
     PdfText,
-    /// Read a view of a database on standard input: for limn itself, which does so in a process apart.
+    /// Read a view of a database on standard input: for limn itself, which does so in a process
+    /// apart.
     #[command(hide = true)]
     ReadView,
     /// Read a spreadsheet on standard input: for limn itself, which does so in a process apart.

@@ -11,12 +11,13 @@ use super::values::positive;
 /// Which language model narrates or judges.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ModelOptions {
-    /// The language model: a name of `limn models list`, a path of your own model's file or folder, or
-    /// `endpoint` [default: the endpoint if one is named with its model, else qwen2.5-coder-1.5b]
+    /// The language model: a name of `limn models list`, a path of your own model's file or folder,
+    /// or `endpoint` [default: the endpoint if one is named with its model, else
+    /// qwen2.5-coder-1.5b]
     #[arg(long, value_name = "NAME", env = "LIMN_MODEL")]
     pub model: Option<String>,
-    /// An OpenAI-compatible endpoint, for --model endpoint: http://localhost:8000/v1. Its key is read
-    /// from LIMN_ENDPOINT_KEY, or else OPENAI_API_KEY, and from nowhere else.
+    /// An OpenAI-compatible endpoint, for --model endpoint: http://localhost:8000/v1. Its key is
+    /// read from LIMN_ENDPOINT_KEY, or else OPENAI_API_KEY, and from nowhere else.
     #[arg(
         long,
         value_name = "URL",
@@ -58,8 +59,8 @@ impl ModelOptions {
         self.model.is_some() || self.endpoint.is_some() && self.endpoint_model.is_some()
     }
 
-    /// What half of an endpoint is missing, where it was named without its model or the other way round,
-    /// and no other model was.
+    /// What half of an endpoint is missing, where it was named without its model or the other way
+    /// round, and no other model was.
     pub fn half_an_endpoint(&self) -> Option<&'static str> {
         match (&self.model, &self.endpoint, &self.endpoint_model) {
             (None, Some(_), None) => Some(

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub struct OidcArgs {
-    /// Believe tokens (signed JWTs) of this OpenID Connect issuer, besides keys of --keys or instead of them: its URL as its tokens
-    /// have it.
+    /// Believe tokens (signed JWTs) of this OpenID Connect issuer, besides keys of --keys or
+    /// instead of them: its URL as its tokens have it.
     #[arg(
         long = "oidc-issuer",
         value_name = "URL",
@@ -21,7 +21,8 @@ pub struct OidcArgs {
         requires = "oidc_issuer"
     )]
     pub oidc_audience: Vec<String>,
-    /// The claim with the paths that a token may see, one or a list, as those of limn keys add --prefix; the path
+    /// The claim with the paths that a token may see, one or a list, as those of limn keys add
+    /// --prefix; the path
     /// * alone is for all tables. A token without it is refused.
     #[arg(
         long = "oidc-prefix-claim",
@@ -29,7 +30,8 @@ pub struct OidcArgs {
         default_value = "limn_prefixes"
     )]
     pub prefix_claim: String,
-    /// The claim with a token's rights: search, rows, admin, as a list or as words. A token without it may search.
+    /// The claim with a token's rights: search, rows, admin, as a list or as words. A token without
+    /// it may search.
     #[arg(
         long = "oidc-rights-claim",
         value_name = "CLAIM",

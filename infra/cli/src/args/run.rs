@@ -13,8 +13,9 @@ use super::{AccessArgs, FilterArgs, IndexPlace, JsonOutput, MORE, ModelOptions, 
 pub struct IndexArgs {
     /// The lake: a path or URL.
     ///
-    /// Tables are read from delimited text, plain text that is clearly a table, JSON, Parquet, Arrow, Avro and ORC files, the sheets of
-    /// spreadsheets, the tables of SQLite databases, compressed or inside zip and tar archives.
+    /// Tables are read from delimited text, plain text that is clearly a table, JSON, Parquet,
+    /// Arrow, Avro and ORC files, the sheets of spreadsheets, the tables of SQLite databases,
+    /// compressed or inside zip and tar archives.
     #[arg(value_name = "LAKE", env = "LIMN_LAKE")]
     pub lake: String,
     #[command(flatten)]
@@ -26,19 +27,20 @@ pub struct IndexArgs {
 /// Which process of which cluster this is.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ClusterArgs {
-    /// Where the processes are: a file with one HOST:PORT a line, in the order of their numbers, a list
-    /// with commas, or a pattern such as limn-{}.limn:7101, where {} stands for the number. They trust each other and
-    /// whoever reaches these ports: a private network only.
+    /// Where the processes are: a file with one HOST:PORT a line, in the order of their numbers, a
+    /// list with commas, or a pattern such as limn-{}.limn:7101, where {} stands for the number.
+    /// They trust each other and whoever reaches these ports: a private network only.
     #[arg(long, value_name = "FILE|PATTERN|LIST", env = "LIMN_HOSTS")]
     pub hosts: Option<String>,
-    /// How many processes there are. Without --hosts so many are started here and watched: if one is
-    /// lost, all are started again, three times at most.
+    /// How many processes there are. Without --hosts so many are started here and watched: if one
+    /// is lost, all are started again, three times at most.
     #[arg(long, value_name = "N", env = "LIMN_PROCESSES", value_parser = positive)]
     pub processes: Option<usize>,
     /// The number of this process, from 0; 0 leads [default: JOB_COMPLETION_INDEX]
     #[arg(long, value_name = "I", env = "LIMN_PROCESS")]
     pub process: Option<usize>,
-    /// How long a process may take to come at the start, or be silent later, before it is taken for lost.
+    /// How long a process may take to come at the start, or be silent later, before it is taken for
+    /// lost.
     #[arg(long, value_name = "TIME", default_value = "60s", env = "LIMN_SILENCE", value_parser = silence)]
     pub silence: Duration,
 }
@@ -75,8 +77,8 @@ pub struct WatchArgs {
     /// How often a message that cannot be understood is looked at.
     #[arg(help_heading = MORE, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub tries: u32,
-    /// Take events at POST /v1/events of this address. Other than loopback, LIMN_EVENTS_TOKEN is needed:
-    /// senders give it as bearer token.
+    /// Take events at POST /v1/events of this address. Other than loopback, LIMN_EVENTS_TOKEN is
+    /// needed: senders give it as bearer token.
     #[arg(help_heading = NOTIFICATIONS, long, value_name = "ADDRESS", env = "LIMN_EVENTS_LISTEN")]
     pub listen: Option<SocketAddr>,
     /// Do not ask the file system for changes of a local lake.
@@ -115,19 +117,20 @@ pub struct RunArgs {
     pub narrate: NarrateArg,
     #[command(flatten, next_help_heading = "Language models")]
     pub model: ModelOptions,
-    /// Which embedder makes the vectors: a name of `limn models list`, or `endpoint` (docs/endpoint.md).
+    /// Which embedder makes the vectors: a name of `limn models list`, or `endpoint`
+    /// (docs/endpoint.md).
     #[arg(help_heading = MORE, long, value_name = "NAME", default_value = limn_models::ALL_MINILM, env = "LIMN_EMBEDDER")]
     pub embedder: String,
-    /// Draw a table's rows anew, and describe it anew, only when more than this share of its rows came
-    /// or went since; 0 does so at every change. New columns are described at once either way.
+    /// Draw a table's rows anew, and describe it anew, only when more than this share of its rows
+    /// came or went since; 0 does so at every change. New columns are described at once either way.
     #[arg(help_heading = MORE, long, value_name = "0..1", default_value_t = 0.2, value_parser = share::<f64>, env = "LIMN_RESAMPLE_THRESHOLD")]
     pub resample_threshold: f64,
-    /// Whose values are kept out of the index: of samples, profiles, texts, vectors and prompts [default: as the index
-    /// remembers, at first nobody's].
+    /// Whose values are kept out of the index: of samples, profiles, texts, vectors and prompts
+    /// [default: as the index remembers, at first nobody's].
     #[arg(help_heading = MORE, long, value_enum, env = "LIMN_REDACT")]
     pub redact: Option<RedactArg>,
-    /// Find what joins, for limn joins, in lakes of up to N tables with ten columns each; 0 forgets it.
-    /// It takes about 5 KB of memory a column.
+    /// Find what joins, for limn joins, in lakes of up to N tables with ten columns each; 0 forgets
+    /// it. It takes about 5 KB of memory a column.
     #[arg(help_heading = MORE, long, value_name = "N", env = "LIMN_JOIN_TABLES", default_value_t = 10_000)]
     pub join_tables: u64,
     /// Rows drawn from each table.
@@ -136,12 +139,13 @@ pub struct RunArgs {
     /// Bytes read of one file for its column profiles; larger files are sampled.
     #[arg(help_heading = MORE, long, value_name = "BYTES", default_value_t = 16 << 20)]
     pub scan_budget: u64,
-    /// Find a table by up to N values of each of its files, beyond those that it shows: names, codes and ids, 3 to 9 bytes of the
-    /// index each; or off [default: as the index remembers, at first 1000000].
+    /// Find a table by up to N values of each of its files, beyond those that it shows: names,
+    /// codes and ids, 3 to 9 bytes of the index each; or off [default: as the index remembers, at
+    /// first 1000000].
     #[arg(help_heading = MORE, long, value_name = "N", value_parser = number_of_values, env = "LIMN_VALUES")]
     pub values: Option<u32>,
-    /// Publish after this many files of tables that differ at most, so that tables become searchable while a run goes on;
-    /// the first time after 1,024.
+    /// Publish after this many files of tables that differ at most, so that tables become
+    /// searchable while a run goes on; the first time after 1,024.
     #[arg(help_heading = MORE, long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..))]
     pub epoch_objects: u64,
     /// Report every failure, and exit with 1, also where an earlier run has reported the same ones.
@@ -173,8 +177,8 @@ pub enum NarrateArg {
 pub enum RedactArg {
     /// Nobody's.
     Off,
-    /// Those of columns whose name or values say that they hold e-mail addresses, telephone numbers, numbers of payment
-    /// cards, bank accounts or persons, or secrets.
+    /// Those of columns whose name or values say that they hold e-mail addresses, telephone
+    /// numbers, numbers of payment cards, bank accounts or persons, or secrets.
     Marked,
     /// Those of all columns: tables are found by names, descriptions and contexts only.
     AllValues,

@@ -34,7 +34,8 @@ pub struct ServeArgs {
     /// Without keys: answer requests that name this host, besides localhost.
     #[arg(help_heading = MORE, long, value_name = "NAME", conflicts_with_all = ["keys", "oidc_issuer"])]
     pub allow_host: Vec<String>,
-    /// Answer agents in pages of this site at /mcp, too: https://agents.example. May be given again.
+    /// Answer agents in pages of this site at /mcp, too: https://agents.example. May be given
+    /// again.
     #[arg(help_heading = MORE, long, value_name = "ORIGIN")]
     pub allow_origin: Vec<String>,
     #[command(flatten, next_help_heading = "Tokens")]
@@ -45,8 +46,8 @@ pub struct ServeArgs {
     /// The key of the certificate, in PEM; read again when it changes.
     #[arg(long, value_name = "FILE.pem", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// Take descriptions of tables from callers with the right `describe`. This needs what limn context add needs: to read the
-    /// lake, and to write the index.
+    /// Take descriptions of tables from callers with the right `describe`. This needs what limn
+    /// context add needs: to read the lake, and to write the index.
     #[arg(long)]
     pub descriptions: bool,
     /// Show no values of rows: no samples, frequent values, ranges, nor texts made of them.
@@ -78,8 +79,8 @@ pub struct ServeArgs {
     /// How large that file may get; beyond it feedback is refused until the file is moved away.
     #[arg(help_heading = MORE, long, value_name = "SIZE", default_value = "1GiB", value_parser = bytes)]
     pub feedback_size: u64,
-    /// Hand events of POST /v1/events to the limn watch --listen at this address; its token, of 16 characters
-    /// or more, is read from LIMN_EVENTS_TOKEN.
+    /// Hand events of POST /v1/events to the limn watch --listen at this address; its token, of 16
+    /// characters or more, is read from LIMN_EVENTS_TOKEN.
     #[arg(help_heading = MORE, long, value_name = "URL")]
     pub events_to: Option<String>,
     #[command(flatten, next_help_heading = "SQL")]
@@ -174,14 +175,15 @@ pub struct AddKeyArgs {
     /// What the key is for.
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub name: String,
-    /// Only tables at this path or below it; a path with :// in it, or that begins with /, is of the lake's
-    /// URL and the table's name together. May be repeated [default: all tables].
+    /// Only tables at this path or below it; a path with :// in it, or that begins with /, is of
+    /// the lake's URL and the table's name together. May be repeated [default: all tables].
     #[arg(long, value_name = "PATH", value_parser = path)]
     pub prefix: Vec<String>,
     /// What the key may do: search, rows (see values of rows), admin. May be repeated.
     #[arg(long = "right", value_name = "RIGHT", default_values = ["search", "rows"])]
     pub rights: Vec<Right>,
-    /// When the key ends to be valid: 2027-01-01T00:00:00Z, or a day, whose midnight in UTC is meant.
+    /// When the key ends to be valid: 2027-01-01T00:00:00Z, or a day, whose midnight in UTC is
+    /// meant.
     #[arg(long, value_name = "TIME", value_parser = expiry)]
     pub expires: Option<DateTime<Utc>>,
     /// Requests a minute [default: the node's].

@@ -8,10 +8,12 @@ use super::{AccessArgs, IndexPlace, JsonOutput, duration};
 
 #[derive(Debug, clap::Args)]
 pub struct SqlArgs {
-    /// What is asked: one SELECT, DESCRIBE table, SHOW TABLES [LIKE 'orders%'] or EXPLAIN; - reads it from standard input.
+    /// What is asked: one SELECT, DESCRIBE table, SHOW TABLES [LIKE 'orders%'] or EXPLAIN; - reads
+    /// it from standard input.
     ///
-    /// A table is called what `limn tables` prints: "crm/churn" in double quotes, crm.churn, or churn where no other table's
-    /// name ends so. Columns may be written in any case. Nothing can be changed or written to the lake.
+    /// A table is called what `limn tables` prints: "crm/churn" in double quotes, crm.churn, or
+    /// churn where no other table's name ends so. Columns may be written in any case. Nothing can
+    /// be changed or written to the lake.
     #[arg(value_name = "STATEMENT")]
     pub statement: String,
     #[command(flatten)]
@@ -25,7 +27,8 @@ pub struct SqlArgs {
     /// How long the statement may take.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub timeout: Duration,
-    /// Memory for sorting, grouping and joining; what does not fit goes to temporary files, ten times as much at most.
+    /// Memory for sorting, grouping and joining; what does not fit goes to temporary files, ten
+    /// times as much at most.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size)]
     pub memory: u64,
     /// Write the rows to a file: .csv, .json, .jsonl, .parquet or .arrow.

@@ -18,8 +18,8 @@ pub struct DiffArgs {
     /// The older snapshot [default: the last one before the newer that differs from it]
     #[arg(value_name = "N")]
     pub from: Option<u64>,
-    /// Compare with what there was so long ago: 30m, 12h, 1d, 2w. An older index has no snapshot of then if they were
-    /// collected: its oldest is taken.
+    /// Compare with what there was so long ago: 30m, 12h, 1d, 2w. An older index has no snapshot of
+    /// then if they were collected: its oldest is taken.
     #[arg(long, value_name = "TIME", conflicts_with = "from", value_parser = ago)]
     pub since: Option<Duration>,
     /// The newer snapshot [default: the newest]
@@ -54,7 +54,8 @@ pub struct GcArgs {
 pub struct CompactArgs {
     #[command(flatten)]
     pub index: IndexPlace,
-    /// Make one segment of each shard, as far as its size allows, and drop all that is no longer live.
+    /// Make one segment of each shard, as far as its size allows, and drop all that is no longer
+    /// live.
     #[arg(long)]
     pub full: bool,
     /// List what would be merged, and merge nothing.

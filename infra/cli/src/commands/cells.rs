@@ -166,7 +166,8 @@ async fn read(
     (read, note)
 }
 
-/// What the index keeps of a table's cells. An index that cannot give them costs time, nothing else.
+/// What the index keeps of a table's cells. An index that cannot give them costs time, nothing
+/// else.
 async fn kept(index: &IndexStore, key: u128) -> Option<Arc<Kept>> {
     let bytes = match index.kept_cells(key).await {
         Ok(bytes) => bytes?,

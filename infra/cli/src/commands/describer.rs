@@ -1,5 +1,6 @@
-//! Descriptions that a node takes: each is written by a process of its own, `limn context apply`, so that a run over the lake shares
-//! neither memory nor mistakes with the node. One at a time: a run that is overtaken by another repeats its work.
+//! Descriptions that a node takes: each is written by a process of its own, `limn context apply`,
+//! so that a run over the lake shares neither memory nor mistakes with the node. One at a time: a
+//! run that is overtaken by another repeats its work.
 
 use std::process::Stdio;
 use std::sync::Arc;

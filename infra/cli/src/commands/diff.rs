@@ -77,7 +77,8 @@ impl End {
     }
 }
 
-/// The snapshots that `to` is compared with: the first of them that differs in a table, or else the first.
+/// The snapshots that `to` is compared with: the first of them that differs in a table, or else the
+/// first.
 async fn older(index: &IndexStore, args: &DiffArgs, to: &Snapshot) -> anyhow::Result<Vec<u64>> {
     if let Some(number) = args.from {
         if number > to.number {

@@ -1,5 +1,5 @@
-//! `limn models bench` of an embedder: texts and tokens a second, through the queue that `limn index`
-//! uses.
+//! `limn models bench` of an embedder: texts and tokens a second, through the queue that
+//! `limn index` uses.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! `--embedder endpoint`: vectors from an OpenAI-compatible endpoint.
 //!
-//! Its settings come from the environment, so that searches find them as indexing did. An index names
-//! the endpoint that its vectors are from, but never says where to connect: an index that somebody
-//! else wrote could have the key sent to them.
+//! Its settings come from the environment, so that searches find them as indexing did. An index
+//! names the endpoint that its vectors are from, but never says where to connect: an index that
+//! somebody else wrote could have the key sent to them.
 
 use std::env;
 use std::sync::Arc;
@@ -33,7 +33,8 @@ pub async fn connect() -> anyhow::Result<Arc<dyn Embedder>> {
     Ok(Arc::new(embedder))
 }
 
-/// Connects to the endpoint that an index was made with, if it is the one the environment describes.
+/// Connects to the endpoint that an index was made with, if it is the one the environment
+/// describes.
 pub async fn connect_to(id: &str) -> anyhow::Result<Arc<dyn Embedder>> {
     let connected = connect().await;
     let embedder =

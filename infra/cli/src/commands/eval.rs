@@ -164,7 +164,8 @@ fn save(path: &Path, run: &[SavedQuestion]) -> anyhow::Result<()> {
         .map_err(|error| anyhow::anyhow!("{error:#}; check --save"))
 }
 
-/// How to ask: with a model, as many questions at once as it wants prompts, so that its batches fill.
+/// How to ask: with a model, as many questions at once as it wants prompts, so that its batches
+/// fill.
 fn options(
     args: &EvalArgs,
     query: limn_retrieval::Query,

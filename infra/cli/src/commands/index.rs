@@ -104,7 +104,8 @@ pub struct Opened {
     pub options: RunOptions,
 }
 
-/// Opens what a run over the lake at `location` needs. What the arguments leave open is as in `defaults`.
+/// Opens what a run over the lake at `location` needs. What the arguments leave open is as in
+/// `defaults`.
 pub async fn open(location: &str, args: &RunArgs, defaults: RunOptions) -> anyhow::Result<Opened> {
     let (lake, index) = places(location, args)?;
     if let Some(newest) = index.prepare().await? {

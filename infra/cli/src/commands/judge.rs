@@ -1,8 +1,8 @@
 //! The judge that search and eval use: whether there is one, and at which threshold.
 //!
-//! `--judge auto` costs a look into one folder where no model was calibrated, and loads a model only
-//! after its record has said that it helps. What a calibration says holds for the lakes it was made
-//! on; it is kept beside the models because a threshold is above all a trait of a model.
+//! `--judge auto` costs a look into one folder where no model was calibrated, and loads a model
+//! only after its record has said that it helps. What a calibration says holds for the lakes it was
+//! made on; it is kept beside the models because a threshold is above all a trait of a model.
 
 use std::fs;
 use std::path::PathBuf;

@@ -105,7 +105,8 @@ pub async fn lake(index: &IndexStore, said: Option<String>) -> anyhow::Result<St
     }
 }
 
-/// What to say where no table lies at a path or below it: that, and which paths are like it. Nothing where one does.
+/// What to say where no table lies at a path or below it: that, and which paths are like it.
+/// Nothing where one does.
 pub async fn nothing_under(
     index: &IndexStore,
     snapshot: &Snapshot,
@@ -125,8 +126,8 @@ pub async fn nothing_under(
     )))
 }
 
-/// The tables, and the folders above them, that are most like a path: in another case, without the folders before it, with a few
-/// letters wrong, or going on where it ends.
+/// The tables, and the folders above them, that are most like a path: in another case, without the
+/// folders before it, with a few letters wrong, or going on where it ends.
 pub fn like<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = wanted.trim_matches('/').to_lowercase();
     let mut found: BTreeSet<(usize, &str)> = BTreeSet::new();

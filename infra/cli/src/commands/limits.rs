@@ -1,7 +1,9 @@
-//! What a process of limn's own may take that does the work of another ([`limn_formats::Confined`]).
+//! What a process of limn's own may take that does the work of another
+//! ([`limn_formats::Confined`]).
 //!
-//! Before it looks at the first byte it limits its memory and processor time, and gives up opening files. What goes wrong then,
-//! however it does, ends this process and nothing else. Limits hold on Linux; where they cannot be set nothing is done.
+//! Before it looks at the first byte it limits its memory and processor time, and gives up opening
+//! files. What goes wrong then, however it does, ends this process and nothing else. Limits hold on
+//! Linux; where they cannot be set nothing is done.
 
 use std::process::ExitCode;
 
@@ -26,7 +28,8 @@ pub fn limit(seconds: u64) -> Result<(), ExitCode> {
         // A lower limit that holds already stays.
         let (_, hard) = getrlimit(resource).map_err(unlimited)?;
         let most = most.min(hard);
-        // Beyond the first limit of its time the process ends by a signal that says so, beyond the second by any.
+        // Beyond the first limit of its time the process ends by a signal that says so, beyond the
+        // second by any.
         let second = match resource {
             Resource::CPU => most.saturating_add(seconds).min(hard),
             _ => most,

@@ -1,5 +1,5 @@
-//! `limn models bench`: how fast a language model reads and writes, many prompts at a time and one by
-//! one.
+//! `limn models bench`: how fast a language model reads and writes, many prompts at a time and one
+//! by one.
 
 use std::io::{self, Write};
 use std::sync::Arc;

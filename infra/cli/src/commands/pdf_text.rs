@@ -1,9 +1,12 @@
-//! `limn pdf-text`: the text of a PDF on standard input, for the process that started it ([`limn_formats::Confined`]).
+//! `limn pdf-text`: the text of a PDF on standard input, for the process that started it
+//! ([`limn_formats::Confined`]).
 //!
-//! The library that reads PDFs does what the PDF says, and may do so for ever; so the process limits itself first ([`limits`]).
+//! The library that reads PDFs does what the PDF says, and may do so for ever; so the process
+//! limits itself first ([`limits`]).
 //!
-//! The text has a line for each line of the page. Where a line leaves a gap, as between the columns of a table, it has a tab: so
-//! descriptions of columns are found in it ([`limn_lake::contexts::column_descriptions`]).
+//! The text has a line for each line of the page. Where a line leaves a gap, as between the columns
+//! of a table, it has a tab: so descriptions of columns are found in it
+//! ([`limn_lake::contexts::column_descriptions`]).
 
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,9 +1,9 @@
 //! `limn index --processes N`: starts N processes here and watches them.
 //!
-//! The children are the same command with their places in the environment. Process 0 has standard output;
-//! what the others say on standard error is printed with their number. Their standard input ends when they are to
-//! stop, also where this process is killed. A lost process ends them all, and all
-//! are started again: the index is at its last snapshot, and they go on from there.
+//! The children are the same command with their places in the environment. Process 0 has standard
+//! output; what the others say on standard error is printed with their number. Their standard input
+//! ends when they are to stop, also where this process is killed. A lost process ends them all, and
+//! all are started again: the index is at its last snapshot, and they go on from there.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -40,8 +40,8 @@ pub fn is_watched() -> bool {
     std::env::var_os(WATCHED).is_some()
 }
 
-/// A child that is watched stops in good order when its standard input ends: where this was interrupted, and
-/// where whoever watches is gone.
+/// A child that is watched stops in good order when its standard input ends: where this was
+/// interrupted, and where whoever watches is gone.
 pub fn stop_when_unwatched(stop: CancellationToken) {
     if is_watched() {
         std::thread::spawn(move || {
@@ -187,8 +187,8 @@ impl Children {
     }
 }
 
-/// Addresses of this machine at which nobody listens. No system gives their ports to connections that are
-/// made meanwhile: those are above.
+/// Addresses of this machine at which nobody listens. No system gives their ports to connections
+/// that are made meanwhile: those are above.
 fn free_addresses(processes: usize) -> anyhow::Result<Vec<String>> {
     let mut listeners: Vec<TcpListener> = Vec::new();
     for _ in 0..PORT_TRIES {

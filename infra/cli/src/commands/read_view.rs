@@ -1,8 +1,8 @@
-//! `limn read-view`: what a view of a database on standard input holds, for the process that started it
-//! ([`limn_formats::Confined`]).
+//! `limn read-view`: what a view of a database on standard input holds, for the process that
+//! started it ([`limn_formats::Confined`]).
 //!
-//! SQLite does what the view says, and preparing it may take any time and memory; so the process limits itself first
-//! ([`limits`]).
+//! SQLite does what the view says, and preparing it may take any time and memory; so the process
+//! limits itself first ([`limits`]).
 
 use std::io::{BufReader, Write};
 use std::process::ExitCode;

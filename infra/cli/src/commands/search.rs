@@ -80,7 +80,8 @@ fn copies(names: &[String]) -> Option<String> {
     (!names.is_empty()).then(|| format!("copies: {}{more}", shown.join(", ")))
 }
 
-/// What a table is worth whatever else was found; in plain mode, which has no grades, how it scores among the others.
+/// What a table is worth whatever else was found; in plain mode, which has no grades, how it scores
+/// among the others.
 fn worth(hit: &Hit) -> String {
     let Some(grade) = hit.grade else {
         let Hit {

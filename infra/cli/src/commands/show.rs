@@ -76,7 +76,8 @@ fn without_summaries(table: &TableRecord) -> TableRecord {
     table.files = table.files_now().cloned().collect();
     for file in &mut table.files {
         file.summary = None;
-        // What a log says of a file has values of its rows; what is read with a file nobody declares.
+        // What a log says of a file has values of its rows; what is read with a file nobody
+        // declares.
         let declared = file.declared.as_deref();
         let declared = declared.and_then(|it| Declaration::from_json(it).ok());
         if declared.is_some_and(|it| it.by.is_empty()) {

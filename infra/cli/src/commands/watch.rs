@@ -1,7 +1,8 @@
 //! `limn watch`: keep an index up to date while its lake changes.
 //!
-//! Triggers say where something may have changed, and a round of the session looks there. A burst is done
-//! when its round has published; if the round could not, its hints come again with the next burst.
+//! Triggers say where something may have changed, and a round of the session looks there. A burst
+//! is done when its round has published; if the round could not, its hints come again with the next
+//! burst.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -147,7 +148,8 @@ fn scope(burst: &Burst) -> Scope {
     }
 }
 
-/// Whether the same run may succeed later: the lake or the network is away, or another run was faster.
+/// Whether the same run may succeed later: the lake or the network is away, or another run was
+/// faster.
 fn passes(error: &PipelineError) -> bool {
     let is_away = matches!(
         error,
@@ -207,8 +209,8 @@ fn looks_at(burst: &Burst, object: &str) -> bool {
     burst.everything || is_named(object) || above.into_iter().any(is_named)
 }
 
-/// A line for each run that changed something, and for each failure that is new, another or gone; with
-/// `--json` a line for every run, with all failures.
+/// A line for each run that changed something, and for each failure that is new, another or gone;
+/// with `--json` a line for every run, with all failures.
 fn print(report: &Report, burst: &Burst, args: &RunArgs, known: &mut Printed) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if args.output.json {

@@ -92,7 +92,8 @@ fn nothing_is_kept_but_differences() {
     for workers in [1, 2] {
         let (emitted, kept) = run_on(workers, vec![(lake.clone(), lake_of_a_thousand())]);
         assert_eq!(emitted.len(), 2, "{emitted:?}");
-        // Two members of the group that changed; one, and the mark, of the one that came; two changes.
+        // Two members of the group that changed; one, and the mark, of the one that came; two
+        // changes.
         assert_eq!(kept, 2 + 2 + 2);
     }
 }
@@ -255,8 +256,8 @@ fn kind(change: Change) -> &'static str {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// After every epoch a group has just the change that a naive model of both sides gives, and it is a
-    /// new one whenever the lake has moved.
+    /// After every epoch a group has just the change that a naive model of both sides gives, and it
+    /// is a new one whenever the lake has moved.
     #[test]
     fn changes_are_those_of_a_naive_model(edits in edits(), workers in 1..=4usize) {
         let mut groups: BTreeMap<GroupId, Modelled> = BTreeMap::new();

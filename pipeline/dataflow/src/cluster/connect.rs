@@ -1,10 +1,11 @@
 //! Connecting: every two processes get two connections, one for timely's data and one for what the
 //! processes send each other.
 //!
-//! Each process listens at its own address and calls those before it. Both sides greet, so that a process
-//! of another cluster, version or place in the list is found here, and the caller confirms, so that a call
-//! that was given up is not taken for a connection. There is no other authentication; but a stranger who calls
-//! costs a few seconds of one thread, of which there are few, and nobody waits for him.
+//! Each process listens at its own address and calls those before it. Both sides greet, so that a
+//! process of another cluster, version or place in the list is found here, and the caller confirms,
+//! so that a call that was given up is not taken for a connection. There is no other
+//! authentication; but a stranger who calls costs a few seconds of one thread, of which there are
+//! few, and nobody waits for him.
 
 use std::collections::HashMap;
 use std::io;
@@ -269,8 +270,8 @@ impl Meeting<'_> {
         Ok(found)
     }
 
-    /// Takes a connection in. A process that was started again takes the place of the one before, if that is
-    /// gone.
+    /// Takes a connection in. A process that was started again takes the place of the one before,
+    /// if that is gone.
     fn take(
         &self,
         found: &mut Connections,

@@ -24,10 +24,12 @@ pub struct Followed {
     pub stopped: bool,
 }
 
-/// Takes this process's share of a run that process 0 leads, to its end. The report is the leader's.
+/// Takes this process's share of a run that process 0 leads, to its end. The report is the
+/// leader's.
 ///
 /// # Errors
-/// Those of [`index_lake`](crate::index_lake) in this process or another; other options than the leader's.
+/// Those of [`index_lake`](crate::index_lake) in this process or another; other options than the
+/// leader's.
 pub async fn follow(
     lake: Store,
     index: IndexStore,

@@ -31,8 +31,8 @@ pub fn read<T: DeserializeOwned>(from: impl Read) -> io::Result<T> {
     read_up_to(from, LONGEST)
 }
 
-/// Reads one frame of at most `longest` bytes that comes until a moment, however slowly. Changes the
-/// connection's read timeout.
+/// Reads one frame of at most `longest` bytes that comes until a moment, however slowly. Changes
+/// the connection's read timeout.
 ///
 /// # Errors
 /// As [`read`]; `TimedOut`.

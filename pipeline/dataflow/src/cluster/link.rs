@@ -1,7 +1,8 @@
 //! A data connection as timely reads and writes it, which reports its loss.
 //!
-//! Timely's network threads panic when a connection breaks, and the panic poisons the workers. This one
-//! reports the loss and stops where it is: the run ends with an error instead, and the process with it.
+//! Timely's network threads panic when a connection breaks, and the panic poisons the workers. This
+//! one reports the loss and stops where it is: the run ends with an error instead, and the process
+//! with it.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};

@@ -1,9 +1,9 @@
 //! The mesh: what the processes of a cluster send each other beside the data, and how the loss of
 //! one is noticed.
 //!
-//! Every process sends every other a pulse. A connection that closes without a farewell, and one on which
-//! nothing comes for too long, is a lost process; that ends the run on all of them. Threads of their own
-//! do it, so a busy dataflow or runtime is no silence.
+//! Every process sends every other a pulse. A connection that closes without a farewell, and one on
+//! which nothing comes for too long, is a lost process; that ends the run on all of them. Threads
+//! of their own do it, so a busy dataflow or runtime is no silence.
 
 use std::io;
 use std::net::{Shutdown, TcpStream};

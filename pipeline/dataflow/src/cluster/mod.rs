@@ -1,8 +1,8 @@
 //! Several processes, one dataflow.
 //!
-//! Process 0 leads: it lists, plans, drives, publishes, asks the language model and makes the report. The
-//! others follow ([`follow`]): their workers take their share of the reads, tables, texts, vectors and
-//! segments, which the dataflow spreads over all workers by stable hashes.
+//! Process 0 leads: it lists, plans, drives, publishes, asks the language model and makes the
+//! report. The others follow ([`follow`]): their workers take their share of the reads, tables,
+//! texts, vectors and segments, which the dataflow spreads over all workers by stable hashes.
 //!
 //! Every two processes have two connections ([`connect`]): one carries timely's data ([`link`]),
 //! the other what the processes send each other ([`mesh`]). The leader sends its [terms](terms),
@@ -74,8 +74,8 @@ pub struct Cluster {
 pub type Allocators = (Vec<AllocatorBuilder>, Box<dyn Any + Send>);
 
 impl Cluster {
-    /// Meets the other processes. From here on they hear of each other, so models may take their time to
-    /// come. Where another process is asked to stop, the leader's `stop` is cancelled.
+    /// Meets the other processes. From here on they hear of each other, so models may take their
+    /// time to come. Where another process is asked to stop, the leader's `stop` is cancelled.
     ///
     /// # Errors
     /// Not all processes came in time, or they do not belong together.

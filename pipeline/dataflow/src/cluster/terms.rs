@@ -16,8 +16,8 @@ pub struct Terms {
     pub lake: String,
     /// The index's URL.
     pub index: String,
-    /// An object that the leader has put into an index on a disk: whose path may be another folder on
-    /// another machine.
+    /// An object that the leader has put into an index on a disk: whose path may be another folder
+    /// on another machine.
     pub mark: Option<String>,
     /// The snapshot that the run goes on from; none for a new index.
     pub snapshot: Option<u64>,

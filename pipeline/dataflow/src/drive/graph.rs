@@ -8,7 +8,8 @@ use crate::changes::Epoch;
 use crate::graph::{EdgeUpdate, TableUpdate, ToCompare};
 use crate::job::GraphInputs;
 
-/// Tables that are fed to the join graph before the workers go on: their bands are many times as many.
+/// Tables that are fed to the join graph before the workers go on: their bands are many times as
+/// many.
 const FED_AT_A_TIME: usize = 256;
 /// Feeds the join graph, one change after the other.
 pub(super) struct GraphDriver {

@@ -1,8 +1,8 @@
 //! Pairs of columns to pairs of tables, and these to edges.
 //!
-//! Each pair of tables is of one worker, which counts their pairs of columns; tables are known to all
-//! workers. Where either changes, the edges that came of what was before go and those of what is now
-//! come.
+//! Each pair of tables is of one worker, which counts their pairs of columns; tables are known to
+//! all workers. Where either changes, the edges that came of what was before go and those of what
+//! is now come.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

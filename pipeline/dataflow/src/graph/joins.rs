@@ -1,7 +1,8 @@
 //! The join graph of every snapshot: before one is published, the graph is brought to its catalog.
 //!
-//! So a snapshot's joins are those of its own tables, whoever published what meanwhile, and a run that
-//! is killed leaves none that are out of date. A snapshot without them says that they are to be made.
+//! So a snapshot's joins are those of its own tables, whoever published what meanwhile, and a run
+//! that is killed leaves none that are out of date. A snapshot without them says that they are to
+//! be made.
 
 use std::sync::{Arc, OnceLock, PoisonError, mpsc};
 use std::thread::Thread;
@@ -98,8 +99,8 @@ impl Joins {
         }
     }
 
-    /// Gives `next` the joins of its catalog; none where its lake is too large. `published` is what was
-    /// known of the lake when the round began.
+    /// Gives `next` the joins of its catalog; none where its lake is too large. `published` is what
+    /// was known of the lake when the round began.
     ///
     /// # Errors
     /// Store errors; the dataflow has ended.

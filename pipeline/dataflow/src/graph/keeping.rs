@@ -113,8 +113,8 @@ impl Graph {
         GraphSize::of(self.held.live().map(|(_, row)| row.columns.len()))
     }
 
-    /// Goes on to the catalog of `snapshot`. Gives the tables whose rows are others now, with those of
-    /// before, for [`updates`](Self::updates).
+    /// Goes on to the catalog of `snapshot`. Gives the tables whose rows are others now, with those
+    /// of before, for [`updates`](Self::updates).
     ///
     /// # Errors
     /// Those of [`HeldRows::advance`]; nothing has changed then.

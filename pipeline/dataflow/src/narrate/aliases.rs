@@ -1,10 +1,11 @@
 //! Aliases: columns of a changed schema keep their narrations.
 //!
-//! Another column, or another order, is another context, and no narration is known in it. Those of a
-//! table's columns that its published version had under the same name, narrated in the context of that
-//! version, are carried over: recorded again under the new context, so that only what really changed
-//! is narrated. Two tables may come to one new schema from two old ones; then their carried narrations
-//! meet here, and one is chosen by its text, whatever the order in which workers found them.
+//! Another column, or another order, is another context, and no narration is known in it. Those of
+//! a table's columns that its published version had under the same name, narrated in the context of
+//! that version, are carried over: recorded again under the new context, so that only what really
+//! changed is narrated. Two tables may come to one new schema from two old ones; then their carried
+//! narrations meet here, and one is chosen by its text, whatever the order in which workers found
+//! them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -87,8 +88,9 @@ pub fn same_columns(old: &[&str], new: &[String]) -> Vec<Option<usize>> {
 
 type Stash = BTreeMap<Epoch, (Capability<Epoch>, Vec<NarratedDraft>)>;
 
-/// Turns carried narrations into narrations of the new context. Tables that carry none pass at once;
-/// the others wait for their epoch to be complete, since another table may carry another text.
+/// Turns carried narrations into narrations of the new context. Tables that carry none pass at
+/// once; the others wait for their epoch to be complete, since another table may carry another
+/// text.
 pub fn settle_aliases<'scope>(
     tables: Stream<'scope, Epoch, Vec<NarratedDraft>>,
     job: Arc<Job>,

@@ -1,9 +1,9 @@
 //! Asking the model: the columns that are wanted, distinct, as many at once as the model likes.
 //!
 //! One task goes through the contexts, those that the most tables share first, and keeps
-//! [`concurrency`](limn_models::LanguageModel::concurrency) prompts under way. When all that a group
-//! of tables waits for has been answered, the group goes to the driver, which feeds it into the
-//! dataflow again.
+//! [`concurrency`](limn_models::LanguageModel::concurrency) prompts under way. When all that a
+//! group of tables waits for has been answered, the group goes to the driver, which feeds it into
+//! the dataflow again.
 //!
 //! An answer that fails costs its column only, for this run. A model that fails every time is not
 //! asked on: so many failures in a row end the narrating.
@@ -38,8 +38,8 @@ const OTHER_TOKENS: usize = 200;
 const FAILURES: usize = 16;
 /// How long a run that is stopped waits for the next of the answers that are just coming in.
 const GRACE: Duration = Duration::from_millis(50);
-/// Contexts that they must be of, where the failures do not pass: a schema that an endpoint refuses to
-/// read costs itself only.
+/// Contexts that they must be of, where the failures do not pass: a schema that an endpoint refuses
+/// to read costs itself only.
 const FAILING_CONTEXTS: usize = 8;
 
 /// Asks a model for what is wanted; shared by a run.
@@ -61,7 +61,8 @@ pub struct Asking {
 struct InARow {
     failures: usize,
     contexts: HashSet<ContextId>,
-    /// Whether one of them was of the kind that passes: a model that is down, not a prompt it refuses.
+    /// Whether one of them was of the kind that passes: a model that is down, not a prompt it
+    /// refuses.
     passing: bool,
 }
 

@@ -1,9 +1,9 @@
 //! Tables that this run has published and that await a narration: what is needed to put them into
 //! words again.
 //!
-//! [`Published`](crate::published::Published) is the index as it was when the run began. A table that
-//! the run itself published has another row, other blocks to delete and other file summaries; they are
-//! held here, for such tables only and until they are described.
+//! [`Published`](crate::published::Published) is the index as it was when the run began. A table
+//! that the run itself published has another row, other blocks to delete and other file summaries;
+//! they are held here, for such tables only and until they are described.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,11 +1,11 @@
 //! The narrations that there are: what models have said, in the index, so that they are asked once.
 //!
-//! Nothing is read before the first table is put into words, so an unchanged lake reads nothing. A session
-//! keeps what it has read, and reads files that are new. New
-//! narrations are written in small files as they come, and always before an epoch is published whose
-//! texts hold them: a published text is a stored one. At its end a run merges its files into one,
-//! which is written before they are deleted; so another run at the same time, of this lake or
-//! another, finds every narration in one place at least.
+//! Nothing is read before the first table is put into words, so an unchanged lake reads nothing. A
+//! session keeps what it has read, and reads files that are new. New narrations are written in
+//! small files as they come, and always before an epoch is published whose texts hold them: a
+//! published text is a stored one. At its end a run merges its files into one, which is written
+//! before they are deleted; so another run at the same time, of this lake or another, finds every
+//! narration in one place at least.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,8 +18,8 @@ use crate::error::PipelineError;
 
 /// How often a listing is read again because files were merged away meanwhile.
 const LISTINGS: usize = 8;
-/// From so many files of a narrator on, a run merges small files of others with its own: what killed
-/// runs and many short ones have left.
+/// From so many files of a narrator on, a run merges small files of others with its own: what
+/// killed runs and many short ones have left.
 const MANY_FILES: usize = 24;
 /// The longest file that counts as small.
 const SMALL_FILE: u64 = 1 << 20;
@@ -123,8 +123,8 @@ impl NarrationStore {
             .collect()
     }
 
-    /// Before texts with narrations go to other processes of the run, one of which publishes them: writes
-    /// what is not written.
+    /// Before texts with narrations go to other processes of the run, one of which publishes them:
+    /// writes what is not written.
     ///
     /// # Errors
     /// As [`flush`](Self::flush).
@@ -171,8 +171,8 @@ impl NarrationStore {
         Ok(())
     }
 
-    /// Of two narrations of one column, which only two runs at the same time can make, the lesser one
-    /// holds, whatever file is read first.
+    /// Of two narrations of one column, which only two runs at the same time can make, the lesser
+    /// one holds, whatever file is read first.
     fn take_in(&self, records: Vec<NarrationRecord>) {
         let mut state = self.state();
         for record in records {

@@ -9,8 +9,9 @@ use super::asking::try_out;
 use crate::error::PipelineError;
 use crate::options::{IndexSettings, Narrate, RunOptions};
 
-/// A model whose words are to take the place of others has to answer before these are dropped. It is
-/// returned open. Under [`Narrate::Auto`] the run goes without one that does not answer, and a note says so.
+/// A model whose words are to take the place of others has to answer before these are dropped. It
+/// is returned open. Under [`Narrate::Auto`] the run goes without one that does not answer, and a
+/// note says so.
 ///
 /// # Errors
 /// It does not answer, and the run cannot go without it.

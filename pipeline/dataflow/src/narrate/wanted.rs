@@ -1,5 +1,5 @@
-//! What tables await, and what of it is still open: contexts, their columns, and the groups of tables
-//! that wait for them.
+//! What tables await, and what of it is still open: contexts, their columns, and the groups of
+//! tables that wait for them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};

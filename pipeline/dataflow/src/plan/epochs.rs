@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use super::{EpochPlan, Planner};
 use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, memberless, side};
 
-/// Objects of the first epoch at most: a run can be searched, and stopped without loss, within a minute. Each next one may
-/// have twice as many, so that a large lake is not cut into very many.
+/// Objects of the first epoch at most: a run can be searched, and stopped without loss, within a
+/// minute. Each next one may have twice as many, so that a large lake is not cut into very many.
 const FIRST_OBJECTS: usize = 1024;
 
-/// Epochs, cut after so many objects or bytes of groups that differ: what stays as it is costs no epoch
-/// anything.
+/// Epochs, cut after so many objects or bytes of groups that differ: what stays as it is costs no
+/// epoch anything.
 pub(super) struct Epochs {
     cut: VecDeque<EpochPlan>,
     pub(super) open: EpochPlan,

@@ -120,8 +120,8 @@ impl Round {
         KnownFailures::remembered(snapshot.as_ref(), self.opening.lake.url())
     }
 
-    /// The failures that the snapshot is to remember, since the catalog does not have them: of a listing, and of
-    /// epochs. A part of a lake says nothing of the others.
+    /// The failures that the snapshot is to remember, since the catalog does not have them: of a
+    /// listing, and of epochs. A part of a lake says nothing of the others.
     pub(super) fn to_remember(
         &self,
         listing: &[Failure],

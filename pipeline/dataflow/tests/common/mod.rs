@@ -303,8 +303,8 @@ impl Lab {
         self.try_run(Arc::new(HashedWords)).await.unwrap()
     }
 
-    /// Runs again and checks that there was nothing to do. What it asks of the index is counted by itself:
-    /// a task of a round that was given up may still be writing what nobody will publish.
+    /// Runs again and checks that there was nothing to do. What it asks of the index is counted by
+    /// itself: a task of a round that was given up may still be writing what nobody will publish.
     pub async fn run_is_idle(&self) {
         let before = self.index.newest().await.unwrap().unwrap().number;
         let index = IndexStore::new(Store::over(self.index.store.object_store()));

@@ -1,7 +1,7 @@
 //! Edits of a lake, drawn at random and carried out.
 //!
-//! An edit names tables, files and columns by numbers that are taken modulo how many there are, so an
-//! edit keeps a meaning when those before it are taken away, and a failing script shrinks.
+//! An edit names tables, files and columns by numbers that are taken modulo how many there are, so
+//! an edit keeps a meaning when those before it are taken away, and a failing script shrinks.
 
 use proptest::prelude::*;
 
@@ -258,7 +258,8 @@ fn text_of(seed: usize) -> String {
     )
 }
 
-/// A text about several tables: its path and what it says. Of some tables it says the same for many seeds.
+/// A text about several tables: its path and what it says. Of some tables it says the same for many
+/// seeds.
 fn document_of(place: usize, kind: usize, seed: usize) -> (String, String) {
     let folder = ["", "shop/", "hr/"][place];
     let described = NAMES.iter().enumerate().take(5);
@@ -350,7 +351,8 @@ const GARBAGE: [u8; 8] = [0, 159, 146, 150, 0, 1, 2, 3];
 
 /// Carries out edits, and keeps what was registered.
 impl Edit {
-    /// Changes the lake. Returns a context to register, `(table, text)`; `names` are the index's tables.
+    /// Changes the lake. Returns a context to register, `(table, text)`; `names` are the index's
+    /// tables.
     pub fn apply(&self, lake: &mut Lake, names: &[String]) -> Option<(String, String)> {
         let count = lake.tables.len();
         let at = |table: &usize| (count > 0).then(|| table % count);
@@ -514,7 +516,8 @@ impl Edit {
                     lake.remove(&path);
                 }
             }
-            // The last good version of what cannot be read was read as was said then, and is not read again.
+            // The last good version of what cannot be read was read as was said then, and is not
+            // read again.
             Self::Declare { .. } | Self::Undeclare { .. }
                 if lake.broken().next().is_some() || lake.has_ghosts() => {}
             Self::Declare { place, name, seed } => {

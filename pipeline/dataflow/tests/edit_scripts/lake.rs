@@ -2,7 +2,8 @@
 //!
 //! A file that cannot be read takes part with its last good version, so a build anew that is to be
 //! compared needs those bytes: [`Lake::mended`] puts them in the places of the broken files for as
-//! long as it takes. The broken files are moved aside and back, so they stay the versions they were.
+//! long as it takes. The broken files are moved aside and back, so they stay the versions they
+//! were.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -94,7 +95,8 @@ pub struct Lake {
     objects: BTreeMap<String, Object>,
     /// Files that are gone, and whose rows are the last good ones of a table that is all broken.
     ghosts: BTreeMap<String, Vec<u8>>,
-    /// Data files written or broken since [`Lake::begin_step`], or of which something else is declared.
+    /// Data files written or broken since [`Lake::begin_step`], or of which something else is
+    /// declared.
     pub touched: BTreeSet<String>,
     /// The objects before this step.
     before: BTreeMap<String, Object>,

@@ -1,13 +1,15 @@
 //! Incremental equals from scratch (design, invariant 1), over random edit scripts.
 //!
-//! A script of edits is carried out over a lake in a temporary folder. After each one the kept index
-//! takes the change in, by a run with other numbers of workers and epochs every time (invariant 2) or by a
-//! session that lasts beside them, and the lake is built anew into an empty index. Both must hold the same rows, texts and vectors, report the
-//! same failures, and answer fifty questions with the same scores to the bit. What cannot be read takes
-//! part with its last good version (decision 6), so the build anew is one of the lake in which that
-//! version has not gone.
+//! A script of edits is carried out over a lake in a temporary folder. After each one the kept
+//! index takes the change in, by a run with other numbers of workers and epochs every time
+//! (invariant 2) or by a session that lasts beside them, and the lake is built anew into an empty
+//! index. Both must hold the same rows, texts and vectors, report the same failures, and answer
+//! fifty questions with the same scores to the bit. What cannot be read takes part with its last
+//! good version (decision 6), so the build anew is one of the lake in which that version has not
+//! gone.
 //!
-//! Two scripts of 55 steps each are tried, and more at night. A script that fails is shrunk and printed.
+//! Two scripts of 55 steps each are tried, and more at night. A script that fails is shrunk and
+//! printed.
 
 mod cells;
 use crate::common;

@@ -1,7 +1,7 @@
 //! A failing script made short: what came after the failure goes first, then whatever can go.
 //!
-//! Proptest shrinks the first step first and cannot know that those after the failure did nothing; a
-//! script of 55 steps takes it an hour. This takes three minutes at most.
+//! Proptest shrinks the first step first and cannot know that those after the failure did nothing;
+//! a script of 55 steps takes it an hour. This takes three minutes at most.
 
 use std::time::{Duration, Instant};
 
@@ -11,8 +11,8 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// The step that a script failed at, and why.
 pub type Failed = (usize, String);
 
-/// The shortest failing script that is found by leaving steps out, in ever smaller pieces; `fails` runs
-/// one. `failed` is how `script` failed.
+/// The shortest failing script that is found by leaving steps out, in ever smaller pieces; `fails`
+/// runs one. `failed` is how `script` failed.
 pub fn shortest<S: Clone>(
     script: &[S],
     failed: Failed,

@@ -1,8 +1,9 @@
 //! Arrays of a record batch from its buffers: the first rows of each column, and no more bytes than
 //! they need, whatever the batch claims (Arrow columnar format, "Encapsulated message format").
 //!
-//! Lengths, offsets and sizes are checked here where memory depends on them; that buffers make sound
-//! arrays (offsets that rise, text that is UTF-8, keys within their dictionary) is checked by Arrow.
+//! Lengths, offsets and sizes are checked here where memory depends on them; that buffers make
+//! sound arrays (offsets that rise, text that is UTF-8, keys within their dictionary) is checked by
+//! Arrow.
 
 use std::collections::HashMap;
 
@@ -63,8 +64,8 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// The first `rows` rows of the next column, which may take these many bytes in memory and of the
-    /// file. What was fetched of the file is taken from `fetch`.
+    /// The first `rows` rows of the next column, which may take these many bytes in memory and of
+    /// the file. What was fetched of the file is taken from `fetch`.
     pub(super) fn column(
         &mut self,
         field: &Field,

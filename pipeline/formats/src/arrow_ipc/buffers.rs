@@ -1,5 +1,5 @@
-//! The buffers of a record batch, one after another: fetched and unpacked as far as they are needed, and
-//! counted (Arrow columnar format, "Encapsulated message format").
+//! The buffers of a record batch, one after another: fetched and unpacked as far as they are
+//! needed, and counted (Arrow columnar format, "Encapsulated message format").
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -179,8 +179,8 @@ impl<'a> Buffers<'a> {
         self.hold(&bytes)
     }
 
-    /// A packed buffer's bytes and its length unpacked: none if it is not packed after all. Nothing for a
-    /// buffer of no bytes.
+    /// A packed buffer's bytes and its length unpacked: none if it is not packed after all. Nothing
+    /// for a buffer of no bytes.
     #[allow(clippy::type_complexity)]
     fn packed(
         &mut self,

@@ -1,5 +1,6 @@
-//! Where the messages of an Arrow file or stream are (Arrow columnar format, "IPC Streaming Format",
-//! "IPC File Format"): a file's footer lists them; a stream is walked from message to message.
+//! Where the messages of an Arrow file or stream are (Arrow columnar format, "IPC Streaming
+//! Format", "IPC File Format"): a file's footer lists them; a stream is walked from message to
+//! message.
 
 use std::ops::Range;
 
@@ -154,8 +155,8 @@ pub(super) fn of_file(content: &mut Content, most: u64) -> Result<Messages, Fail
     })
 }
 
-/// The messages of a stream, whose metadata have at most `most` bytes each; beyond `most_steps` of one
-/// that is not at hand it is left.
+/// The messages of a stream, whose metadata have at most `most` bytes each; beyond `most_steps` of
+/// one that is not at hand it is left.
 pub(super) fn of_stream(
     content: &mut Content,
     most: u64,

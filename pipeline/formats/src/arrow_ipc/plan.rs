@@ -1,5 +1,5 @@
-//! Which rows of which batches are read: pure functions of the batches' metadata, the seed and the sample
-//! path.
+//! Which rows of which batches are read: pure functions of the batches' metadata, the seed and the
+//! sample path.
 
 use std::ops::Range;
 
@@ -150,7 +150,8 @@ impl Plan {
         options: &ReadOptions,
     ) -> Plan {
         let columns = messages.schema.fields().len() as u64;
-        // A cell takes two bytes at least in a text file: the budget means the same amount of work here.
+        // A cell takes two bytes at least in a text file: the budget means the same amount of work
+        // here.
         let cells = options.scan_budget / 2;
         let rows = headers.known_rows();
         let some: Vec<(usize, u64)> = headers

@@ -1,5 +1,5 @@
-//! The schema of an Arrow file or stream, checked before Arrow's own conversion, which takes a sound
-//! one for granted.
+//! The schema of an Arrow file or stream, checked before Arrow's own conversion, which takes a
+//! sound one for granted.
 
 use std::collections::HashMap;
 

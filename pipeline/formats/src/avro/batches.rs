@@ -1,4 +1,5 @@
-//! The rows of an Avro file: block by block, each walked before it is decoded, as when it was read first.
+//! The rows of an Avro file: block by block, each walked before it is decoded, as when it was read
+//! first.
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow::datatypes::SchemaRef;

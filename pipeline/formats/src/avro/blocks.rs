@@ -1,6 +1,6 @@
-//! Where the blocks of an Avro file are (Avro specification 1.12, "Object Container Files"): after the
-//! header one behind another, each followed by the file's marker, at which a file can be entered
-//! anywhere.
+//! Where the blocks of an Avro file are (Avro specification 1.12, "Object Container Files"): after
+//! the header one behind another, each followed by the file's marker, at which a file can be
+//! entered anywhere.
 
 use bytes::Bytes;
 use limn_store::one_line;
@@ -152,8 +152,9 @@ impl Block {
 }
 
 impl Header {
-    /// The blocks of `piece`, which stands at `offset` of a file of `size` bytes: from the first marker in
-    /// it on, or from its beginning if a block begins there. The last may be cut off by the piece's end.
+    /// The blocks of `piece`, which stands at `offset` of a file of `size` bytes: from the first
+    /// marker in it on, or from its beginning if a block begins there. The last may be cut off by
+    /// the piece's end.
     pub(super) fn blocks(
         &self,
         piece: &Bytes,

@@ -1,4 +1,5 @@
-//! The columns that an Avro schema describes, where it lies in no Avro file but in the log of a table.
+//! The columns that an Avro schema describes, where it lies in no Avro file but in the log of a
+//! table.
 
 use arrow::datatypes::{DataType as Arrow, TimeUnit};
 
@@ -21,11 +22,12 @@ pub struct AvroColumn {
     pub description: Option<String>,
 }
 
-/// The columns of an Avro schema of type record, in order (Avro specification 1.12, "Schema Declaration"). Must be called on a
-/// tokio runtime.
+/// The columns of an Avro schema of type record, in order (Avro specification 1.12, "Schema
+/// Declaration"). Must be called on a tokio runtime.
 ///
 /// # Errors
-/// A [`Failure`]: the schema is broken, longer than 1 MiB, or of no table; has too many columns, types or levels.
+/// A [`Failure`]: the schema is broken, longer than 1 MiB, or of no table; has too many columns,
+/// types or levels.
 pub async fn avro_columns(schema: String) -> Result<Vec<AvroColumn>, Failure> {
     parse(move || of(&schema)).await
 }

@@ -1,10 +1,10 @@
-//! Avro schemas: read into parts that know one another by number, checked, and written down again as
-//! the decoder takes them best (Avro specification 1.12, "Schema Declaration").
+//! Avro schemas: read into parts that know one another by number, checked, and written down again
+//! as the decoder takes them best (Avro specification 1.12, "Schema Declaration").
 //!
-//! A schema is JSON that a stranger wrote: named types may contain themselves, or one another so often
-//! that a few lines stand for billions of fields. Here every name is followed once. The schema that the
-//! decoder gets has no names to resolve, no defaults, and only such logical types as are in order: others
-//! are to be ignored.
+//! A schema is JSON that a stranger wrote: named types may contain themselves, or one another so
+//! often that a few lines stand for billions of fields. Here every name is followed once. The
+//! schema that the decoder gets has no names to resolve, no defaults, and only such logical types
+//! as are in order: others are to be ignored.
 
 use std::collections::HashMap;
 
@@ -133,8 +133,8 @@ fn too_deep() -> Failure {
     ))
 }
 
-/// Of each node: the types that it consists of, the bytes that the decoder appends for a null of it, and
-/// the levels of types below it.
+/// Of each node: the types that it consists of, the bytes that the decoder appends for a null of
+/// it, and the levels of types below it.
 #[derive(Default)]
 struct Measures {
     sizes: Vec<u64>,
@@ -411,8 +411,8 @@ fn full_name(name: &str, namespace: &str) -> String {
     }
 }
 
-/// The attributes of a logical type, if it is one of those that have values of their own and in order.
-/// Identifiers in text stay text.
+/// The attributes of a logical type, if it is one of those that have values of their own and in
+/// order. Identifiers in text stay text.
 fn logical(node: &Node, object: &Map<String, Value>) -> Map<String, Value> {
     let none = Map::new();
     let Some(kind) = object.get("logicalType").and_then(Value::as_str) else {

@@ -1,7 +1,8 @@
 //! A walk over Avro's bytes without their values: where each row ends, and what it takes in memory.
 //!
-//! The decoder believes what it reads: a few bytes may claim a list of two billion nulls, or a null that
-//! takes as many bytes as a record of a thousand fields. So every row is walked before it is decoded.
+//! The decoder believes what it reads: a few bytes may claim a list of two billion nulls, or a null
+//! that takes as many bytes as a record of a thousand fields. So every row is walked before it is
+//! decoded.
 
 use super::schema::{Node, Schema};
 

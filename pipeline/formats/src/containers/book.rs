@@ -3,11 +3,11 @@
 //!
 //! A library reads them (calamine), in a process of its own with limits ([`answer`],
 //! [`crate::Confined`]): none bounds what a damaged or hostile book makes it do. The process opens
-//! a book once, and answers with all sheets; the answer is kept while they are read ([`super::kept`]). The
-//! cells ([`cells`]) become a text that is read as any delimited text is. Formulas are not
-//! evaluated, their last results are read. A merged cell's value is in its first cell. Percentages
-//! are fractions. Which of the formats a file has is told by its content; delimited text that has a
-//! spreadsheet's name is read, too.
+//! a book once, and answers with all sheets; the answer is kept while they are read
+//! ([`super::kept`]). The cells ([`cells`]) become a text that is read as any delimited text is.
+//! Formulas are not evaluated, their last results are read. A merged cell's value is in its first
+//! cell. Percentages are fractions. Which of the formats a file has is told by its content;
+//! delimited text that has a spreadsheet's name is read, too.
 
 pub mod answer;
 mod cells;
@@ -85,7 +85,8 @@ impl Book {
         sheet.ok_or_else(not_there)
     }
 
-    /// The cells of a sheet as delimited text, from the row on that people declare to be its header; and whether they are all.
+    /// The cells of a sheet as delimited text, from the row on that people declare to be its
+    /// header; and whether they are all.
     fn text(&self, sheet: &Sheet, declared: &DeclaredReading) -> Result<(Vec<u8>, bool), Failure> {
         let place = sheet.text.as_ref().map_err(|it| it.clone().failure())?;
         let packed = self.texts.get(place.start..place.end);

@@ -1,4 +1,5 @@
-//! Comments in the text of a `CREATE TABLE` or `CREATE VIEW`, which people write to say what columns mean:
+//! Comments in the text of a `CREATE TABLE` or `CREATE VIEW`, which people write to say what
+//! columns mean:
 //!
 //! ```sql
 //! CREATE TABLE orders ( -- all orders of the shop
@@ -9,7 +10,8 @@
 //! )
 //! ```
 //!
-//! The text is cut into words and comments and never run. Whatever it is, each of its characters is looked at once.
+//! The text is cut into words and comments and never run. Whatever it is, each of its characters is
+//! looked at once.
 
 use std::collections::HashMap;
 
@@ -108,7 +110,8 @@ fn next(text: &str) -> Option<(Token<'_>, &str)> {
         Some(at) => (&rest[..at], &rest[at + end.len()..]),
         None => (rest, ""),
     };
-    // A quote within quotes is written twice: then this is two tokens in a row, of which the first names.
+    // A quote within quotes is written twice: then this is two tokens in a row, of which the first
+    // names.
     let quoted = |end: &str| {
         let (name, after) = until(end);
         (Token::Word(name, true), after)

@@ -146,7 +146,8 @@ fn open(
     Ok(members)
 }
 
-/// A table of such a file, once that is a store's object of its own; `name` is the table's in the archive.
+/// A table of such a file, once that is a store's object of its own; `name` is the table's in the
+/// archive.
 pub(super) fn file(file: &DataFile, name: &str, part: MemberPlace) -> DataFile {
     let (container, table) = member::split(name).unwrap_or_default();
     let container = ObjectRecord {

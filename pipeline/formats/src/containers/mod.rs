@@ -1,9 +1,10 @@
 //! Archives: which of their members hold rows, and one member as an object that any reader reads.
 //!
-//! [`open_container`] lists a container's members as objects of the lake ([`crate::member`]); [`enter`] makes one
-//! of them a store of its own, of stretches of the container where its bytes stand there as they are. What an
-//! archive claims is checked before memory is taken: the number of its members, the length of its directory, how
-//! many times its size it unpacks to. What cannot be read is listed with its reason ([`crate::member`]).
+//! [`open_container`] lists a container's members as objects of the lake ([`crate::member`]);
+//! [`enter`] makes one of them a store of its own, of stretches of the container where its bytes
+//! stand there as they are. What an archive claims is checked before memory is taken: the number of
+//! its members, the length of its directory, how many times its size it unpacks to. What cannot be
+//! read is listed with its reason ([`crate::member`]).
 
 pub(super) mod book;
 mod ddl;
@@ -66,9 +67,9 @@ pub struct MemberNames {
     pub is_shared_text: fn(&str) -> bool,
 }
 
-/// Lists the members of a container that hold rows, as their names say, by path, and what cannot be read
-/// of them: a function of its bytes. Of a zip archive the directory is
-/// read, of a tar archive the headers, of a compressed one everything; of databases and spreadsheets in an archive all.
+/// Lists the members of a container that hold rows, as their names say, by path, and what cannot be
+/// read of them: a function of its bytes. Of a zip archive the directory is read, of a tar archive
+/// the headers, of a compressed one everything; of databases and spreadsheets in an archive all.
 ///
 /// Must be called on a tokio runtime.
 ///
@@ -122,8 +123,8 @@ fn list_parts(
     }
 }
 
-/// A member as the one object of a store, and what a reader needs to know of it; `None` for a file that is no
-/// member, and for a table of a database or spreadsheet file.
+/// A member as the one object of a store, and what a reader needs to know of it; `None` for a file
+/// that is no member, and for a table of a database or spreadsheet file.
 ///
 /// # Errors
 /// The store's; a member that is not where its version says; one that is too long to be unpacked.
@@ -158,7 +159,8 @@ pub(super) fn enter_whole(
     Ok(Some((view, file)))
 }
 
-/// The archive that a file is a member of, its place there, and the file in an archive that holds its table.
+/// The archive that a file is a member of, its place there, and the file in an archive that holds
+/// its table.
 fn placed(file: &DataFile) -> Result<Option<(ObjectRecord, MemberPlace, DataFile)>, Failure> {
     let Some((_, name)) = member::split(&file.object.path) else {
         return Ok(None);
@@ -283,7 +285,8 @@ struct Members {
     found: BTreeMap<String, (u64, MemberPlace)>,
     /// Spreadsheets and databases, which have members of their own.
     inner: BTreeMap<String, (u64, MemberPlace)>,
-    /// Of those that cannot be read, their length and the reason; names of remarks end with two slashes.
+    /// Of those that cannot be read, their length and the reason; names of remarks end with two
+    /// slashes.
     refused: BTreeMap<String, (u64, Failure)>,
     /// How many of these are remarks, and how many more there are.
     remarks: usize,
@@ -379,15 +382,16 @@ impl Members {
         }
         match self.found.contains_key(&name) || self.refused.contains_key(&name) {
             true => self.remark(&format!("{name} (again)"), failure),
-            // However many they are: what is not listed is gone, and what it was last would go, too.
+            // However many they are: what is not listed is gone, and what it was last would go,
+            // too.
             false => {
                 self.refused.insert(name, (size, failure));
             }
         }
     }
 
-    /// A spreadsheet or database that cannot be opened, by its tidy name, and why: what it was last stays in the index for as
-    /// long as this is said of it.
+    /// A spreadsheet or database that cannot be opened, by its tidy name, and why: what it was last
+    /// stays in the index for as long as this is said of it.
     fn unopened(&mut self, name: &str, failure: Failure) {
         let remark = format!("{name}{SEPARATOR}");
         self.refused.insert(remark, (0, failure));

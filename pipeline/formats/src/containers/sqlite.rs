@@ -1,13 +1,15 @@
 //! SQLite databases: each table and view is a member, `base.sqlite//Customers`.
 //!
-//! A database's schema is a program that its writer chose, so it is run in a cage: the file is read into memory
-//! and opened read-only, nothing but reads of its own tables and harmless functions are allowed, and each
-//! reading has a number of steps, a time and a limit of memory. Its bytes are fetched once for all its tables ([`super::kept`]). One database is read at a time in a process,
-//! because SQLite's limit of memory is the process's: so none can use up another's. Views are read by a process of their own
-//! ([`view`]), as no number of steps limits what preparing them takes.
+//! A database's schema is a program that its writer chose, so it is run in a cage: the file is read
+//! into memory and opened read-only, nothing but reads of its own tables and harmless functions are
+//! allowed, and each reading has a number of steps, a time and a limit of memory. Its bytes are
+//! fetched once for all its tables ([`super::kept`]). One database is read at a time in a process,
+//! because SQLite's limit of memory is the process's: so none can use up another's. Views are read
+//! by a process of their own ([`view`]), as no number of steps limits what preparing them takes.
 //!
-//! Comments in their definitions describe tables, views and columns (`ddl`). Values have the types they are stored by; text that is a date is one. Virtual tables and the tables that serve
-//! them, and SQLite's own, are no members.
+//! Comments in their definitions describe tables, views and columns (`ddl`). Values have the types
+//! they are stored by; text that is a date is one. Virtual tables and the tables that serve them,
+//! and SQLite's own, are no members.
 
 pub(crate) mod batches;
 mod cage;
@@ -409,7 +411,8 @@ fn of_view(error: &Error) -> Failure {
     Failure::new(FileErrorKind::Unsupported, cause).with_remedy(REMEDY)
 }
 
-/// A number as text that is read as that number: a large one as `1e300` and not with all its digits.
+/// A number as text that is read as that number: a large one as `1e300` and not with all its
+/// digits.
 fn real(number: f64) -> String {
     match number.abs() < 1e18 {
         true => number.to_string(),

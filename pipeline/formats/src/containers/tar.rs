@@ -1,4 +1,5 @@
-//! Tar archives (POSIX.1-2001 with GNU's long names), plain or compressed: a walk from header to header.
+//! Tar archives (POSIX.1-2001 with GNU's long names), plain or compressed: a walk from header to
+//! header.
 //!
 //! In a plain archive a member is a range of bytes, and the walk skips what it does not want. A
 //! compressed one can only be unpacked from its beginning, once to list it and, where it is too
@@ -179,8 +180,8 @@ impl Extensions {
     }
 }
 
-/// A member of a compressed archive, from byte `at` of the unpacked one on: of long text the ranges that are read,
-/// of others all.
+/// A member of a compressed archive, from byte `at` of the unpacked one on: of long text the ranges
+/// that are read, of others all.
 ///
 /// # Errors
 /// The store's; a damaged archive; a member that is too long.
@@ -226,8 +227,8 @@ pub(super) fn unpack(
     Ok((stretches, file))
 }
 
-/// All of a compressed archive, unpacked once for all its members; none if that is more than is kept, or it is damaged
-/// anywhere: then each member is read by itself, as far as it can be.
+/// All of a compressed archive, unpacked once for all its members; none if that is more than is
+/// kept, or it is damaged anywhere: then each member is read by itself, as far as it can be.
 fn whole(ranged: &Ranged, options: &ReadOptions) -> Result<Option<Bytes>, Failure> {
     let unpack = |most: u64| {
         let mut bytes = Vec::new();
@@ -317,7 +318,8 @@ impl Archive {
         }
     }
 
-    /// The next header; nothing at the archive's end, which is a block of zeros, or where the file ends.
+    /// The next header; nothing at the archive's end, which is a block of zeros, or where the file
+    /// ends.
     fn header(&mut self, block: &mut [u8; BLOCK as usize]) -> Result<bool, Failure> {
         let mut bytes = Vec::with_capacity(BLOCK as usize);
         self.fill(BLOCK, &mut bytes)?;

@@ -1,10 +1,12 @@
 //! Zip archives (PKWARE's APPNOTE 6.3.10): the directory at the end, and members by it.
 //!
-//! The directory is read here and not by a crate, since it is wanted in two ranged reads and within bounds: its
-//! length and number of entries are checked before it is fetched. Local headers are looked at only for their
-//! length. A member that is read whole is unpacked here and checked against its checksum, also one that is stored as it
-//! is. Longer text that is packed is handed on as a file of that compression (deflated bytes become a gzip file), so that
-//! as much of it is unpacked as of any compressed text; what is longer and stored is read in parts, and cannot be checked.
+//! The directory is read here and not by a crate, since it is wanted in two ranged reads and within
+//! bounds: its length and number of entries are checked before it is fetched. Local headers are
+//! looked at only for their length. A member that is read whole is unpacked here and checked
+//! against its checksum, also one that is stored as it is. Longer text that is packed is handed on
+//! as a file of that compression (deflated bytes become a gzip file), so that as much of it is
+//! unpacked as of any compressed text; what is longer and stored is read in parts, and cannot be
+//! checked.
 
 use std::io::{self, BufRead, Read};
 use std::ops::Range;

@@ -21,8 +21,8 @@ struct Figure {
     decimals: i32,
 }
 
-/// The number that a cell is, where `decimal` is the decimal mark: with marks between groups, a sign in front or behind,
-/// parentheses for less than zero, and a currency.
+/// The number that a cell is, where `decimal` is the decimal mark: with marks between groups, a
+/// sign in front or behind, parentheses for less than zero, and a currency.
 fn figure(cell: &str, decimal: char) -> Option<Figure> {
     let cell = cell.trim();
     let letters = cell.chars().filter(|it| it.is_alphabetic()).count();
@@ -64,7 +64,8 @@ pub(super) fn are_figures<'a>(mut cells: impl Iterator<Item = &'a str>) -> bool 
     cells.all(|cell| figure(cell, '.').is_some() || figure(cell, ',').is_some())
 }
 
-/// Whether the figures of a row, each with its column, are the sums of what stands above it in `text`.
+/// Whether the figures of a row, each with its column, are the sums of what stands above it in
+/// `text`.
 pub(super) fn are_sums(
     figures: &[(usize, &str)],
     (dialect, above): (&Dialect, Above),

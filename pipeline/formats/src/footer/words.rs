@@ -1,4 +1,5 @@
-//! The words by which rows and lines below a table are known, in the larger languages: in lower case, without what frames them.
+//! The words by which rows and lines below a table are known, in the larger languages: in lower
+//! case, without what frames them.
 
 use crate::plain::is_count_of_rows;
 
@@ -33,9 +34,10 @@ const REMARKS: &[&str] = &[
     "bron",
 ];
 
-/// What rows of totals are called. English, German, French, Spanish, Portuguese, Italian, Dutch; Danish, Norwegian, Swedish,
-/// Finnish; Polish, Czech, Slovak, Hungarian, Romanian, Turkish, Greek; Russian, Ukrainian, Bulgarian; Chinese, Japanese,
-/// Korean; Vietnamese, Indonesian, Hebrew, Arabic.
+/// What rows of totals are called. English, German, French, Spanish, Portuguese, Italian, Dutch;
+/// Danish, Norwegian, Swedish, Finnish; Polish, Czech, Slovak, Hungarian, Romanian, Turkish, Greek;
+/// Russian, Ukrainian, Bulgarian; Chinese, Japanese, Korean; Vietnamese, Indonesian, Hebrew,
+/// Arabic.
 const TOTALS: &[&str] = &[
     "total",
     "totals",
@@ -169,7 +171,8 @@ fn bare(cell: &str) -> String {
     named.to_lowercase()
 }
 
-/// Whether a cell names nothing: it is empty, or holds nothing but marks, as SAP puts an asterisk before sums.
+/// Whether a cell names nothing: it is empty, or holds nothing but marks, as SAP puts an asterisk
+/// before sums.
 pub(super) fn is_nameless(cell: &str) -> bool {
     bare(cell).is_empty()
 }
@@ -179,7 +182,8 @@ pub(super) fn total(cell: &str) -> Option<String> {
     Some(bare(cell)).filter(|name| TOTALS.contains(&name.as_str()))
 }
 
-/// Whether a line says that the file ends here, or how many rows it has: `EOF`, `-- end of file --`, `(30 rows affected)`.
+/// Whether a line says that the file ends here, or how many rows it has: `EOF`,
+/// `-- end of file --`, `(30 rows affected)`.
 pub(super) fn is_end(line: &str) -> bool {
     is_count_of_rows(line) || ENDS.contains(&bare(line).as_str())
 }

@@ -1,8 +1,10 @@
-//! Lines of several cells above a table: `Station:,BER`, a title with a comma in it, a comment, years over quarters.
+//! Lines of several cells above a table: `Station:,BER`, a title with a comma in it, a comment,
+//! years over quarters.
 //!
-//! They have fewer cells than the header, which has one for every column. That alone would also be said of R's files, whose
-//! header lacks the name of the first column, and of headers that leave names out. So the row below must differ from the
-//! values as a header does, in every column: in doubt nothing is above.
+//! They have fewer cells than the header, which has one for every column. That alone would also be
+//! said of R's files, whose header lacks the name of the first column, and of headers that leave
+//! names out. So the row below must differ from the values as a header does, in every column: in
+//! doubt nothing is above.
 
 use limn_profile::DataType;
 use limn_profile::infer::{classify, is_marker, is_null, number};
@@ -73,8 +75,8 @@ fn below_groups(rows: &[Vec<String>], width: usize, columns: &[usize]) -> Option
     })
 }
 
-/// The names of the columns with their groups. Columns of no group are named in either line: spreadsheets with merged cells
-/// name them in the upper one.
+/// The names of the columns with their groups. Columns of no group are named in either line:
+/// spreadsheets with merged cells name them in the upper one.
 fn grouped(groups: Vec<String>, rows: &[Vec<String>], columns: &[usize]) -> Option<Vec<String>> {
     let [upper, lower, values @ ..] = rows else {
         return None;
@@ -156,8 +158,9 @@ fn is_prose(row: &[String]) -> bool {
     is_comment(row) || is_named(row) || is_line
 }
 
-/// The groups of the names in `lower`: each cell of `upper` is of all columns up to the next one, and one at least is
-/// of several. The first column belongs to none, nor do those that only `upper` names.
+/// The groups of the names in `lower`: each cell of `upper` is of all columns up to the next one,
+/// and one at least is of several. The first column belongs to none, nor do those that only `upper`
+/// names.
 fn groups(upper: &[String], lower: &[String], width: usize) -> Option<Vec<String>> {
     if upper.len() > width || width > MAX_COLUMNS || filled(upper) < 2 {
         return None;
@@ -203,8 +206,8 @@ pub(super) fn is_bracketed(cell: &str) -> bool {
         .is_some_and(|inner| classify(inner) == DataType::Text)
 }
 
-/// The columns whose values have a type that the header's cell does not have; none if any cell is missing, or may as well be
-/// one of the values.
+/// The columns whose values have a type that the header's cell does not have; none if any cell is
+/// missing, or may as well be one of the values.
 fn typed_below(header: &[String], values: &[Vec<String>], columns: &[usize]) -> Option<Vec<usize>> {
     let is_counting = counts_up(header) || counts_again(header);
     let mut typed = Vec::new();

@@ -1,5 +1,5 @@
-//! A row between the header and the values that is of neither: units, descriptions of the columns, or names below
-//! those of groups of columns.
+//! A row between the header and the values that is of neither: units, descriptions of the columns,
+//! or names below those of groups of columns.
 
 use limn_profile::DataType;
 use limn_profile::infer::{classify, is_marker, is_null};
@@ -22,9 +22,9 @@ pub(super) enum Second {
     Remarks(String),
 }
 
-/// What the first of the rows below a header says, if it is no row of values: in every column that holds nothing but numbers
-/// or dates otherwise it has none. It says two things there at least, or it is of units in brackets, or it is of nothing: its
-/// first cell is empty, as no other row's is.
+/// What the first of the rows below a header says, if it is no row of values: in every column that
+/// holds nothing but numbers or dates otherwise it has none. It says two things there at least, or
+/// it is of units in brackets, or it is of nothing: its first cell is empty, as no other row's is.
 pub(super) fn second(header: &[String], rows: &[Vec<String>]) -> Option<Second> {
     let (second, rows) = rows.split_first()?;
     // Shorter ones may be remarks below the table.
@@ -100,7 +100,8 @@ fn joined(name: &str, below: &str) -> String {
     }
 }
 
-/// Whether a column holds two values at least, and nothing but numbers or nothing but dates, plain or in one notation.
+/// Whether a column holds two values at least, and nothing but numbers or nothing but dates, plain
+/// or in one notation.
 fn is_typed(values: &[&[String]], column: usize) -> bool {
     let mut data_type = DataType::Unknown;
     let (mut written, mut is_written) = (Evidence::default(), true);

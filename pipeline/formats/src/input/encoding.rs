@@ -1,7 +1,8 @@
 //! In which encoding a text is, and the text as UTF-8.
 //!
-//! A byte order mark says it; without one UTF-16 shows by its zero bytes and UTF-8 by being valid. What is left
-//! is guessed from the letters (`chardetng`, after the detector of Firefox), and noted.
+//! A byte order mark says it; without one UTF-16 shows by its zero bytes and UTF-8 by being valid.
+//! What is left is guessed from the letters (`chardetng`, after the detector of Firefox), and
+//! noted.
 
 use bytes::Bytes;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
@@ -129,8 +130,8 @@ impl Encoding {
     }
 }
 
-/// The piece's bytes from its first line break on to its last, where it is cut out of a file: no other letter has
-/// a line break's byte in any encoding that is guessed.
+/// The piece's bytes from its first line break on to its last, where it is cut out of a file: no
+/// other letter has a line break's byte in any encoding that is guessed.
 fn whole_lines(piece: &Piece) -> &[u8] {
     let mut bytes = &piece.bytes[..];
     let is_break = |byte: &u8| *byte == b'\n';
@@ -147,8 +148,8 @@ fn whole_lines(piece: &Piece) -> &[u8] {
     bytes
 }
 
-/// UTF-16 without a mark: every other byte is zero in text with Latin letters, digits, commas or line breaks,
-/// and what it says has no control characters.
+/// UTF-16 without a mark: every other byte is zero in text with Latin letters, digits, commas or
+/// line breaks, and what it says has no control characters.
 pub(crate) fn utf16(beginning: &[u8]) -> Option<&'static encoding_rs::Encoding> {
     let zeros = |first: usize| {
         let bytes = beginning.iter().skip(first).step_by(2);
@@ -176,7 +177,8 @@ pub(crate) fn utf16(beginning: &[u8]) -> Option<&'static encoding_rs::Encoding> 
     (replaced <= 1 && !text.chars().any(|c| is_odd(&c))).then_some(encoding)
 }
 
-/// Whether the pieces are UTF-8, but for letters that were cut through at their ends and for some damage.
+/// Whether the pieces are UTF-8, but for letters that were cut through at their ends and for some
+/// damage.
 fn is_utf8(pieces: &[Piece]) -> bool {
     if pieces
         .iter()

@@ -1,5 +1,6 @@
 //! The bytes of a text file that are read: all of it up to the scan budget, above it ranges spread
-//! over the file (design, section 6); then made plain: unpacked ([`unpack`]) and UTF-8 ([`encoding`]).
+//! over the file (design, section 6); then made plain: unpacked ([`unpack`]) and UTF-8
+//! ([`encoding`]).
 //!
 //! The ranges are a function of the seed, the file's sample path and its size, so a copied or
 //! renamed table is read in the same places. The file is cut into as many equal strata as there are
@@ -45,8 +46,8 @@ pub(crate) struct Piece {
 pub(crate) struct Input {
     /// In file order, without overlap; the first starts at byte 0.
     pub(crate) pieces: Vec<Piece>,
-    /// The text's size in bytes; an estimate where it is compressed, or in another encoding than UTF-8, and
-    /// not all of it was read.
+    /// The text's size in bytes; an estimate where it is compressed, or in another encoding than
+    /// UTF-8, and not all of it was read.
     size: f64,
     /// What is noted of a file of which only a part was read.
     share_read: String,
@@ -259,8 +260,8 @@ impl Fetched {
         self.pieces.first().map_or(&[], |piece| &piece.bytes)
     }
 
-    /// Unpacks what is compressed, makes sure that this is text, and makes it UTF-8. `what` names the
-    /// format ("CSV").
+    /// Unpacks what is compressed, makes sure that this is text, and makes it UTF-8. `what` names
+    /// the format ("CSV").
     ///
     /// # Errors
     /// Damaged or boundless compressed data; another format's content.
@@ -272,7 +273,8 @@ impl Fetched {
     ) -> Result<Input, Failure> {
         let compression = Compression::of_content(&self.pieces[0].bytes);
         let mut input = match compression {
-            // A file that is not named so was read in ranges, of which only the first can be unpacked.
+            // A file that is not named so was read in ranges, of which only the first can be
+            // unpacked.
             Some(compression) if self.pieces.len() == 1 => {
                 unpack::unpack(compression, &self, sample_path, options)?
             }

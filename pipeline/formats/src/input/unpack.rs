@@ -1,8 +1,10 @@
-//! Compressed text, unpacked: as much of it as would be read of the text itself, in the same places.
+//! Compressed text, unpacked: as much of it as would be read of the text itself, in the same
+//! places.
 //!
-//! Only its beginning can be unpacked, so all that was fetched is unpacked from there, twice where the text is
-//! longer than the budget: once to learn how long it is, once to keep the ranges. Memory is bounded by the budget
-//! and the window of the compression, time by [`MOST_BUDGETS`] and [`MOST_TIMES`].
+//! Only its beginning can be unpacked, so all that was fetched is unpacked from there, twice where
+//! the text is longer than the budget: once to learn how long it is, once to keep the ranges.
+//! Memory is bounded by the budget and the window of the compression, time by [`MOST_BUDGETS`] and
+//! [`MOST_TIMES`].
 
 use std::cell::Cell;
 use std::io::{self, BufRead, ErrorKind, Read};
@@ -17,8 +19,8 @@ use crate::{Failure, ReadOptions};
 
 /// Text is unpacked up to this many budgets; what follows is not looked at.
 const MOST_BUDGETS: u64 = 64;
-/// Text that is so many times as long as what it was unpacked from is a trap, if it is long. (Gzip of a single
-/// letter, over and over, comes to 1,030; tables to 3 to 20, dull ones to 200.)
+/// Text that is so many times as long as what it was unpacked from is a trap, if it is long. (Gzip
+/// of a single letter, over and over, comes to 1,030; tables to 3 to 20, dull ones to 200.)
 const MOST_TIMES: u64 = 1000;
 /// Long, in bytes.
 const LONG: u64 = 16 << 20;

@@ -1,8 +1,10 @@
-//! What programs write about tables in JSON: artifacts of dbt, events of OpenLineage. They hold no rows.
+//! What programs write about tables in JSON: artifacts of dbt, events of OpenLineage. They hold no
+//! rows.
 //!
-//! An artifact of dbt says so itself: its `metadata` has a `dbt_schema_version`, the URL of its schema
-//! (<https://schemas.getdbt.com>). dbt's semantic manifest and summary of its graph have none, and are known by their names and
-//! members. Events of OpenLineage (<https://openlineage.io/spec>) may be rows that somebody wants to find, so their files' names
+//! An artifact of dbt says so itself: its `metadata` has a `dbt_schema_version`, the URL of its
+//! schema (<https://schemas.getdbt.com>). dbt's semantic manifest and summary of its graph have
+//! none, and are known by their names and members. Events of OpenLineage
+//! (<https://openlineage.io/spec>) may be rows that somebody wants to find, so their files' names
 //! have to say it, too.
 
 use std::fmt;
@@ -22,7 +24,8 @@ pub enum Artifact {
     DbtManifest,
     /// dbt's `catalog.json`.
     DbtCatalog,
-    /// Another one of dbt's: `run_results.json`, `sources.json`, `semantic_manifest.json`, `graph_summary.json`. They say nothing of tables.
+    /// Another one of dbt's: `run_results.json`, `sources.json`, `semantic_manifest.json`,
+    /// `graph_summary.json`. They say nothing of tables.
     DbtOther,
     /// Events of OpenLineage.
     OpenLineage,
@@ -58,7 +61,8 @@ impl Artifact {
     }
 }
 
-/// Whether a file's name says that it holds events of OpenLineage: `orders.openlineage.json`, `openlineage-2024.jsonl`.
+/// Whether a file's name says that it holds events of OpenLineage: `orders.openlineage.json`,
+/// `openlineage-2024.jsonl`.
 pub fn is_named_openlineage(path: &str) -> bool {
     let name = name_of(path);
     let Some((stem, extension)) = name.rsplit_once('.') else {

@@ -1,6 +1,8 @@
-//! Numbers that JSON does not have and many programs write (Python's `json.dumps` among them): `NaN`, `Infinity`, `-Infinity`.
+//! Numbers that JSON does not have and many programs write (Python's `json.dumps` among them):
+//! `NaN`, `Infinity`, `-Infinity`.
 //!
-//! Text that cannot be parsed and has such words where values stand is parsed once more, with `null` in their place.
+//! Text that cannot be parsed and has such words where values stand is parsed once more, with
+//! `null` in their place.
 
 use memchr::{memchr2, memmem};
 

@@ -102,7 +102,8 @@ pub(crate) fn whole(
     let mut scan = scanned(&input, wraps, &|| {
         Columns::to_rows(options, RowsTo::new(wanted))
     })?;
-    // Names may have been made up, where two paths are written alike, or withheld. The summary has the columns in this order.
+    // Names may have been made up, where two paths are written alike, or withheld. The summary has
+    // the columns in this order.
     let places = scan.columns.places_of(&wanted.columns);
     if scan.columns.rows_to().is_some_and(|it| it.wanted != places) {
         sink.check()?;
@@ -213,8 +214,8 @@ fn elements(
     }
 }
 
-/// What a column is whose name the file does not have: one that was made up, or withheld. Of a file that is read from window to
-/// window it is not known which one is meant.
+/// What a column is whose name the file does not have: one that was made up, or withheld. Of a file
+/// that is read from window to window it is not known which one is meant.
 fn not_found(name: &str) -> Failure {
     let cause = format!("its values of '{name}' are left out, since nothing in it has that name");
     Failure::new(FileErrorKind::Unsupported, cause)

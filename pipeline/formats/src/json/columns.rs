@@ -1,6 +1,6 @@
-//! The columns of JSON rows by the path of their keys, and the row that is being read: it is taken as a whole, or leaves no trace.
-//!
-//! Where keys are data (an object by user) and one place would have hundreds of columns, what comes later has none.
+//! The columns of JSON rows by the path of their keys, and the row that is being read, which is
+//! taken as a whole or leaves no trace. Where keys are data (an object by user), what comes after
+//! hundreds of columns of one place has none.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ use limn_profile::text::counted;
 
 /// Keys of an object within an object that become columns: what has more is not made of columns.
 const KEYS_WITHIN: usize = 256;
-/// Bytes of a path: what is within longer ones has no columns of its own, as each would be as long again.
+/// Bytes of a path: what is within longer ones has no columns of its own.
 const LONGEST_PATH: usize = 1 << 10;
 /// Columns within objects, in all.
 const MOST_WITHIN: usize = 1024;
@@ -198,8 +198,8 @@ impl Columns {
         }
     }
 
-    /// The column of a key in the object that is column `within`, or in the row; a new one beyond the last if it has not been
-    /// seen. `None` where that would be too many: never of the row's own keys.
+    /// The column of a key in the object that is column `within`, or in the row, where it may be
+    /// new. `None` where that would be too many: never of the row's own keys.
     pub(super) fn column(&mut self, key: &str, within: Option<usize>) -> Option<usize> {
         let hinted = self.nodes.get(self.hint);
         let is_hinted =
@@ -455,8 +455,9 @@ impl Columns {
         self.elements = elements;
     }
 
-    /// The columns that hold values: what only ever was an object or a list is those within it. They come in the order in
-    /// which they were first seen, but what is within a column in its place.
+    /// The columns that hold values: what only ever was an object or a list is those within it.
+    /// They come in the order in which they were first seen, but what is within a column in its
+    /// place.
     fn order(&self) -> Vec<usize> {
         let mut ways: Vec<Vec<usize>> = Vec::with_capacity(self.nodes.len());
         for (column, node) in self.nodes.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! JSON files that are one document and no rows: descriptions of services, schemas, settings of programs, answers of services that
-//! failed or have no rows.
+//! JSON files that are one document and no rows: descriptions of services, schemas, settings of
+//! programs, answers of services that failed or have no rows.
 //!
 //! Each kind is known by the members that its specification asks for, whatever the file is called.
 
@@ -49,7 +49,8 @@ pub(super) enum Document {
     Service,
     /// JSON Schema, or a schema of Avro or Spark.
     Schema,
-    /// A manifest of a package, options of a compiler, what names its own schema, JSON with comments.
+    /// A manifest of a package, options of a compiler, what names its own schema, JSON with
+    /// comments.
     Settings,
     /// An answer that tells of an error (RFC 9457, and services' own forms), and of nothing else.
     Error,
@@ -241,7 +242,8 @@ impl<'a> Members<'a> {
     }
 }
 
-/// A text without its comments (`//` and `/* */`) and without commas behind a last member, if it has comments.
+/// A text without its comments (`//` and `/* */`) and without commas behind a last member, if it
+/// has comments.
 fn without_comments(text: &[u8]) -> Option<Vec<u8>> {
     let (mut kept, mut at, mut has_comments) = (Vec::with_capacity(text.len()), 0, false);
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {

@@ -1,8 +1,9 @@
-//! The elements of lists in a row of JSON: a column of their own each, `tags[]`, or several, `items[].sku`.
+//! The elements of lists in a row of JSON: a column of their own each, `tags[]`, or several,
+//! `items[].sku`.
 //!
-//! The profile of such a column is of elements, so that values in lists are found and joined like any others; the
-//! row's cell is a text of the first few. An element is kept until its row is taken, and of a row a bounded number
-//! is.
+//! The profile of such a column is of elements, so that values in lists are found and joined like
+//! any others; the row's cell is a text of the first few. An element is kept until its row is
+//! taken, and of a row a bounded number is.
 
 use std::ops::Range;
 

@@ -1,5 +1,6 @@
-//! One line of JSON to one row without a parser, where it is as plain as most are: an object of whole and decimal numbers,
-//! truth values, nulls, and strings without escapes. Its cells are parts of the line, none is copied.
+//! One line of JSON to one row without a parser, where it is as plain as most are: an object of
+//! whole and decimal numbers, truth values, nulls, and strings without escapes. Its cells are parts
+//! of the line, none is copied.
 //!
 //! Whatever else there is in a line, an error too, is for [`super::row`] to report. Both yield the
 //! same row.
@@ -15,7 +16,8 @@ use crate::MAX_COLUMNS;
 /// So many digits fit a float, and are its shortest text.
 const DIGITS: usize = 15;
 
-/// Reads a line as the row that `columns` are ready for. `None`: it is not plain, and the row is to begin anew.
+/// Reads a line as the row that `columns` are ready for. `None`: it is not plain, and the row is to
+/// begin anew.
 pub(super) fn read(columns: &mut Columns, line: &str) -> Option<()> {
     let has_own_nulls = columns.has_own_nulls();
     let mut rest = Rest {
@@ -176,7 +178,8 @@ mod tests {
     use super::*;
     use crate::ReadOptions;
 
-    /// What becomes of lines, read by the parser alone or as plain ones first, and how many were plain.
+    /// What becomes of lines, read by the parser alone or as plain ones first, and how many were
+    /// plain.
     fn all(lines: &[String], plain: bool) -> (String, u64) {
         let (mut columns, mut were) = (Columns::new("x", &ReadOptions::default()), 0);
         for line in lines {

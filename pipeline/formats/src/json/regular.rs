@@ -1,5 +1,7 @@
-//! Rows of JSON that are no objects in a list, as programs write tables: lists of cells, of which names stand in the first one or in a
-//! list of their own (`{"columns": ["a", "b"], "data": [[1, 2], [3, 4]]}`), and objects by their keys (`{"P1": {…}, "P2": {…}}`).
+//! Rows of JSON that are no objects in a list, as programs write tables: lists of cells, of which
+//! names stand in the first one or in a list of their own
+//! (`{"columns": ["a", "b"], "data": [[1, 2], [3, 4]]}`), and objects by their keys
+//! (`{"P1": {…}, "P2": {…}}`).
 //!
 //! Each row is written anew as an object, and then read as any other.
 
@@ -43,7 +45,8 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// An element as an object; none where it holds names, or is no list of cells and left as it is.
+    /// An element as an object; none where it holds names, or is no list of cells and left as it
+    /// is.
     pub(super) fn object(&mut self, element: &[u8]) -> Element {
         match self {
             Form::Objects => Element::AsItIs,
@@ -169,8 +172,8 @@ fn with_names(names: &[String], list: &[u8]) -> Option<Vec<u8>> {
     Some(object)
 }
 
-/// The rows of an object of nothing but objects that are alike: each with its key as a member `key` (`_key` where the first has
-/// such a member). None where it is no such object.
+/// The rows of an object of nothing but objects that are alike: each with its key as a member `key`
+/// (`_key` where the first has such a member). None where it is no such object.
 pub(super) fn keyed(text: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut members = Vec::new();
     each_member(text, |key, value| {
@@ -208,7 +211,8 @@ pub(super) fn keyed(text: &[u8]) -> Option<Vec<Vec<u8>>> {
     Some(members.into_iter().map(row).collect())
 }
 
-/// Goes through the members of a text that is one object; none where it is something else, or `take` wants no more.
+/// Goes through the members of a text that is one object; none where it is something else, or
+/// `take` wants no more.
 fn each_member<'a>(
     text: &'a [u8],
     mut take: impl FnMut(&'a [u8], &'a [u8]) -> Option<()>,

@@ -1,9 +1,9 @@
 //! One JSON object to one row, straight from the parser: no tree is built, and an object that turns
 //! out to be broken halfway leaves no trace in the columns ([`super::columns`]).
 //!
-//! Objects within objects are columns by their path (`address.city`), and so are the elements of lists (`tags[]`, `items[].sku`: see
-//! [`super::list`]), a few levels deep. What has no column, for its depth or because there are too many, stays together as the text of
-//! its object or list.
+//! Objects within objects are columns by their path (`address.city`), and so are the elements of
+//! lists (`tags[]`, `items[].sku`: see [`super::list`]), a few levels deep. What has no column, for
+//! its depth or because there are too many, stays together as the text of its object or list.
 
 use std::fmt::Write;
 

@@ -108,7 +108,8 @@ struct Found {
     /// Lists of objects among its own values, and in the objects directly in it: the first few.
     own: Vec<List>,
     inner: Vec<List>,
-    /// Lists of lists among all of them, with the key of the last and where the list ends: the first few.
+    /// Lists of lists among all of them, with the key of the last and where the list ends: the
+    /// first few.
     lists: Vec<(List, Vec<u8>, usize)>,
     /// The list within which the text ends, and whether it is an inner one.
     open: Option<(bool, List)>,

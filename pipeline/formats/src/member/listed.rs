@@ -16,8 +16,9 @@ fn current<'a>(container: &ObjectRecord, member: &'a ObjectRecord) -> Option<&'a
     member.member().filter(|_| is_current)
 }
 
-/// All members of a container as it is listed now, of those that an index knows of it, so that it need not be
-/// opened: also those that were left out by filters of this fingerprint, of which only the number is known. `None` if some may be missing.
+/// All members of a container as it is listed now, of those that an index knows of it, so that it
+/// need not be opened: also those that were left out by filters of this fingerprint, of which only
+/// the number is known. `None` if some may be missing.
 pub fn all_members(
     container: &ObjectRecord,
     known: &[ObjectRecord],
@@ -64,7 +65,8 @@ pub struct Listed {
 
 impl Listed {
     /// Leaves out what filters of this fingerprint leave out: what is `wanted` of a path and a size
-    /// stays, but for what would be read with something that goes. Returns how many went, now and before.
+    /// stays, but for what would be read with something that goes. Returns how many went, now and
+    /// before.
     pub fn filter(
         &mut self,
         container: &ObjectRecord,
@@ -176,7 +178,8 @@ mod tests {
         for other in others {
             assert!(are_all(&other, &both).is_none(), "{other:?}");
         }
-        // Those that filters leave out are remembered by their number, for as long as the filters are the same.
+        // Those that filters leave out are remembered by their number, for as long as the filters
+        // are the same.
         let mut kept = listed;
         assert_eq!(
             kept.filter(&container, 5, |path, _| path.ends_with("x.csv")),

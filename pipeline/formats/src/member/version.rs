@@ -66,7 +66,8 @@ pub enum MemberPlace {
     Table(u64),
     /// The sheet of a spreadsheet file that has this number, from 0 on.
     Sheet(u64),
-    /// In a spreadsheet file or database that is itself a member of an archive: where that one is, and the place in it.
+    /// In a spreadsheet file or database that is itself a member of an archive: where that one is,
+    /// and the place in it.
     Within(Box<MemberPlace>, Box<MemberPlace>),
     /// Nowhere: it cannot be read.
     Refused(Box<Refusal>),
@@ -135,8 +136,8 @@ impl fmt::Display for MemberPlace {
 /// What a member's version says: `members=3;at=tar:512;size=10240;of=…`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MemberVersion {
-    /// How many members the container has, with those that cannot be read and those that filters leave out; none
-    /// if it could not be opened.
+    /// How many members the container has, with those that cannot be read and those that filters
+    /// leave out; none if it could not be opened.
     pub(crate) members: u64,
     pub(crate) place: MemberPlace,
     /// The container's size.

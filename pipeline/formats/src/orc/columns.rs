@@ -1,8 +1,9 @@
-//! A stripe's columns as Arrow arrays, some rows at a time (ORC specification v1, "Column Encodings").
+//! A stripe's columns as Arrow arrays, some rows at a time (ORC specification v1, "Column
+//! Encodings").
 //!
-//! A part of a column has values only where what it is part of is not null: arrays are made of those
-//! first, and then spread over all rows. Lengths are added up before what they are the lengths of is
-//! read, so that no few bytes take much memory.
+//! A part of a column has values only where what it is part of is not null: arrays are made of
+//! those first, and then spread over all rows. Lengths are added up before what they are the
+//! lengths of is read, so that no few bytes take much memory.
 
 mod types;
 mod values;

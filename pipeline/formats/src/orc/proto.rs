@@ -1,5 +1,5 @@
-//! The few Protocol Buffers messages of an ORC file that a summary needs (ORC specification v1, "File
-//! Tail", "Stripe Footer"), read field by field. Fields that are not known are skipped.
+//! The few Protocol Buffers messages of an ORC file that a summary needs (ORC specification v1,
+//! "File Tail", "Stripe Footer"), read field by field. Fields that are not known are skipped.
 
 use std::collections::HashMap;
 
@@ -195,8 +195,8 @@ pub(super) struct Footer {
 }
 
 impl Footer {
-    /// Reads a footer of at most `most` stripes and types, whose types have as many parts together, and
-    /// names.
+    /// Reads a footer of at most `most` stripes and types, whose types have as many parts together,
+    /// and names.
     pub(super) fn parse(message: &[u8], most: usize) -> Result<Self, Broken> {
         let mut found = Footer::default();
         let mut left = 2 * most;

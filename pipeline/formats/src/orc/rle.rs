@@ -1,5 +1,5 @@
-//! ORC's run-length encodings (ORC specification v1, "Run Length Encoding"): of bytes, of bits, and two
-//! of whole numbers.
+//! ORC's run-length encodings (ORC specification v1, "Run Length Encoding"): of bytes, of bits, and
+//! two of whole numbers.
 
 use super::corrupt;
 use super::stream::Stream;

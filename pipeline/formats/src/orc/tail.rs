@@ -1,5 +1,5 @@
-//! How an ORC file ends: the postscript, and the footer before it (ORC specification v1, "File Tail"),
-//! not believed before they have been checked.
+//! How an ORC file ends: the postscript, and the footer before it (ORC specification v1, "File
+//! Tail"), not believed before they have been checked.
 
 use bytes::Bytes;
 
@@ -183,8 +183,8 @@ pub(super) fn unpack(packing: Option<Packing>, bytes: Bytes, most: u64) -> Resul
     Ok(whole.into())
 }
 
-/// Checks that the types are a tree, in the order in which they number columns, and that each has the
-/// parts that it needs.
+/// Checks that the types are a tree, in the order in which they number columns, and that each has
+/// the parts that it needs.
 fn check_types(types: &[TypeInfo]) -> Result<(), Failure> {
     let wrong = || corrupt("its types are no tree");
     let Some(root) = types.first() else {

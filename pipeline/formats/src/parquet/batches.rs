@@ -1,5 +1,6 @@
-//! The rows of a Parquet file: of the wanted columns only, without the row groups and pages that no wanted row is in. Columns of
-//! a filter are read first where the others have more bytes, and those then only of rows that pass.
+//! The rows of a Parquet file: of the wanted columns only, without the row groups and pages that no
+//! wanted row is in. Columns of a filter are read first where the others have more bytes, and those
+//! then only of rows that pass.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -276,7 +277,8 @@ impl<'a> Rows<'a> {
         Ok(given)
     }
 
-    /// Gives the live ones of decoded rows of a group, which have these numbers in it; how many these are.
+    /// Gives the live ones of decoded rows of a group, which have these numbers in it; how many
+    /// these are.
     fn give(
         &self,
         group: usize,
@@ -308,8 +310,9 @@ impl<'a> Rows<'a> {
         Ok(given)
     }
 
-    /// Decodes these columns of these rows of a group, and which rows come, as pages of lists are decoded whole. Of a few rows without a page index the first windows are enough, of
-    /// all (`is_all`) everything is fetched ahead.
+    /// Decodes these columns of these rows of a group, and which rows come, as pages of lists are
+    /// decoded whole. Of a few rows without a page index the first windows are enough, of all
+    /// (`is_all`) everything is fetched ahead.
     fn decode(
         &self,
         group: usize,
@@ -363,8 +366,8 @@ impl<'a> Rows<'a> {
         Ok((Decoded { batches, ranges }, held))
     }
 
-    /// The tests that are made before other columns are read: those of columns that have the table's type in the file, if all
-    /// other columns have more bytes in the group than they.
+    /// The tests that are made before other columns are read: those of columns that have the
+    /// table's type in the file, if all other columns have more bytes in the group than they.
     fn tested_first(&self, group: usize) -> Vec<(Column, &'a Test)> {
         if self.wanted.numbered {
             return Vec::new();

@@ -285,8 +285,8 @@ fn pages_are_sound(pages: &[PageLocation], (start, length): (u64, u64), rows: i6
     follow && at <= start + length && first_row == (rows > 0).then_some(0)
 }
 
-/// The footer in Arrow's terms. Text is decoded as views, which share a dictionary's values instead of
-/// copying them.
+/// The footer in Arrow's terms. Text is decoded as views, which share a dictionary's values instead
+/// of copying them.
 pub(super) fn arrow(
     metadata: ParquetMetaData,
     object: &ObjectReader,

@@ -87,7 +87,8 @@ impl Live {
         ranges
     }
 
-    /// Which of some rows of a group that were decoded one after another are live; none where all are.
+    /// Which of some rows of a group that were decoded one after another are live; none where all
+    /// are.
     pub(super) fn mask(
         &self,
         group: usize,

@@ -1,8 +1,9 @@
 //! A Parquet object as the decoder's source of bytes: ranged reads, none larger than needed.
 //!
-//! The decoder runs on a blocking thread and asks for bytes page by page. What is known to be needed
-//! is fetched ahead, several ranges at a time ([`ObjectReader::prefetch`]); everything else comes in
-//! windows, one for each column chunk being read, so that memory stays flat however long a chunk is.
+//! The decoder runs on a blocking thread and asks for bytes page by page. What is known to be
+//! needed is fetched ahead, several ranges at a time ([`ObjectReader::prefetch`]); everything else
+//! comes in windows, one for each column chunk being read, so that memory stays flat however long a
+//! chunk is.
 //!
 //! Parquet allows a page to unpack to two gigabytes, and a broken or hostile one to say so: page
 //! headers are looked at here, before the decoder allocates what they ask for, and a header that

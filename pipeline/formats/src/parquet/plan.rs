@@ -1,6 +1,6 @@
-//! What is read of a Parquet file whose values do not all fit the budget: slices of rows, spread over
-//! the file, and columns in groups that fit memory. Pure functions of the footer, the seed and the
-//! sample path.
+//! What is read of a Parquet file whose values do not all fit the budget: slices of rows, spread
+//! over the file, and columns in groups that fit memory. Pure functions of the footer, the seed and
+//! the sample path.
 
 use std::ops::Range;
 
@@ -161,8 +161,8 @@ pub(super) struct Limits {
     pub(super) cells: u64,
 }
 
-/// Cuts columns into runs that can be decoded side by side within `memory` bytes. A repeated column is a
-/// run of its own, since its rows are not skipped as others are ([`whole_pages`]).
+/// Cuts columns into runs that can be decoded side by side within `memory` bytes. A repeated column
+/// is a run of its own, since its rows are not skipped as others are ([`whole_pages`]).
 pub(super) fn column_groups<'a>(
     columns: &'a [Column],
     group: &RowGroupMetaData,
@@ -198,12 +198,13 @@ pub(super) fn batch_rows(columns: &[Column], group: &RowGroupMetaData) -> usize 
     (BATCH_BYTES / width.max(1)).clamp(1, most) as usize
 }
 
-/// Row ranges widened such that no page of a repeated column is entered or left between two of its rows.
+/// Row ranges widened such that no page of a repeated column is entered or left between two of its
+/// rows.
 ///
-/// Within such a page the decoder skips rows by their repetition levels, and where a broken file has
-/// too few of them it never ends (parquet 59.3, `GenericColumnReader::skip_records`; reading has the
-/// check that skipping lacks). Whole pages are safe to skip with a page index
-/// (checked when it was read); without one everything up to the last wanted row is read.
+/// Within such a page the decoder skips rows by their repetition levels, and where a broken file
+/// has too few of them it never ends (parquet 59.3, `GenericColumnReader::skip_records`; reading
+/// has the check that skipping lacks). Whole pages are safe to skip with a page index (checked when
+/// it was read); without one everything up to the last wanted row is read.
 pub(super) fn whole_pages(
     metadata: &ParquetMetaData,
     group: usize,
@@ -271,8 +272,8 @@ pub(super) fn both(a: &[Range<u64>], b: &[Range<u64>]) -> Vec<Range<u64>> {
     common
 }
 
-/// Rows by their places among the rows of `ranges`: which they are. Runs with fewer than [`NEAR`] rows between them are one, with
-/// these rows.
+/// Rows by their places among the rows of `ranges`: which they are. Runs with fewer than [`NEAR`]
+/// rows between them are one, with these rows.
 pub(super) fn among(ranges: &[Range<u64>], places: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut rows: Vec<Range<u64>> = Vec::new();
     let (mut at, mut before) = (0, 0);
@@ -311,7 +312,8 @@ pub(super) fn first(mut ranges: Vec<Range<u64>>, most: u64) -> Vec<Range<u64>> {
     ranges
 }
 
-/// The bytes of the pages that selected rows of a group are in, and of dictionaries; none without a page index.
+/// The bytes of the pages that selected rows of a group are in, and of dictionaries; none without a
+/// page index.
 pub(super) fn page_ranges(
     metadata: &ParquetMetaData,
     group: usize,

@@ -275,8 +275,8 @@ impl Reading {
         let (ranges, gap) = if let Some(ranges) = pages {
             (ranges, PAGE_GAP)
         } else {
-            // A slice at the row group's beginning needs about that share of each chunk; a drawn row
-            // may be anywhere.
+            // A slice at the row group's beginning needs about that share of each chunk; a drawn
+            // row may be anywhere.
             let last = rows.last().map_or(0, |range| range.end);
             let share = last as f64 / row_group.num_rows().max(1) as f64;
             let part = |chunk: Range<u64>| {

@@ -1,9 +1,9 @@
 //! A Parquet footer's statistics of a column: null counts, minimum and maximum, over all row
 //! groups.
 //!
-//! Used where only a part of the values is read. Each is taken only if every row group gives it, and
-//! a bound only if it is a value of the column: writers may shorten long text, and old ones ordered
-//! text by signed bytes.
+//! Used where only a part of the values is read. Each is taken only if every row group gives it,
+//! and a bound only if it is a value of the column: writers may shorten long text, and old ones
+//! ordered text by signed bytes.
 
 use std::cmp::Ordering;
 

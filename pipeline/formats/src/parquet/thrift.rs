@@ -1,12 +1,12 @@
 //! The Thrift structures of a Parquet file, walked before the decoder sees them.
 //!
-//! The decoder (parquet 59.3) trusts what it reads: it goes by a field's number and not by its declared
-//! kind, recurses once for each level of the schema, and reserves memory for as many row groups
-//! and children as a list claims. A hostile footer of a few bytes could so overflow the stack or
-//! exhaust memory, and neither can be caught. This walk recurses over nothing that the file says,
-//! takes the structures that the decoder reads by number only in their declared kinds, bounds every
-//! list by the bytes that are left, and refuses what it does not understand: what passes, the
-//! decoder reads the same way.
+//! The decoder (parquet 59.3) trusts what it reads: it goes by a field's number and not by its
+//! declared kind, recurses once for each level of the schema, and reserves memory for as many row
+//! groups and children as a list claims. A hostile footer of a few bytes could so overflow the
+//! stack or exhaust memory, and neither can be caught. This walk recurses over nothing that the
+//! file says, takes the structures that the decoder reads by number only in their declared kinds,
+//! bounds every list by the bytes that are left, and refuses what it does not understand: what
+//! passes, the decoder reads the same way.
 //!
 //! Thrift's compact protocol: apache/thrift, doc/specs/thrift-compact-protocol.md. The structures:
 //! apache/parquet-format, parquet.thrift.
@@ -126,8 +126,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Walks a value of this declared kind. The recursion is over the structures above, not over the
-    /// file.
+    /// Walks a value of this declared kind. The recursion is over the structures above, not over
+    /// the file.
     fn value(&mut self, of: &Of, kind: u8) -> Walked<()> {
         match (of, kind) {
             (Bool, TRUE | FALSE) => Ok(()),
@@ -220,8 +220,8 @@ impl Walk<'_> {
             Pairs(u64, u8, u8),
             Fields,
         }
-        // The decoder takes no byte for a boolean in a list, against the specification; no structure
-        // of Parquet has such a list where the decoder skips.
+        // The decoder takes no byte for a boolean in a list, against the specification; no
+        // structure of Parquet has such a list where the decoder skips.
         let element = |kind| match kind {
             TRUE | FALSE => Err(Refusal::Malformed),
             kind => Ok(Todo::Value(kind)),
@@ -328,7 +328,8 @@ pub(crate) fn deep_footer(depth: usize, schema: &[u8], children: u8) -> Vec<u8> 
     footer.push(0xfc);
     footer.extend(varint_of(depth as u64));
     for i in 0..depth {
-        // repetition_type: required; name: "a"; num_children: 1 (the last: type INT32 before, none).
+        // repetition_type: required; name: "a"; num_children: 1 (the last: type INT32 before,
+        // none).
         if i + 1 < depth {
             footer.extend([0x35, 0x00, 0x18, 0x01, b'a', children, 0x02, 0x00]);
         } else {

@@ -1,4 +1,5 @@
-//! The rows of plain text: as of delimited text, of which lines that no delimiter cuts are written anew first.
+//! The rows of plain text: as of delimited text, of which lines that no delimiter cuts are written
+//! anew first.
 
 use limn_profile::{DeclaredReading, TextReading};
 

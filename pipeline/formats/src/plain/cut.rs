@@ -36,8 +36,8 @@ pub(super) struct Gap {
 }
 
 impl Cutter {
-    /// Writes a line; false if it is none of the table's nor of what stands around it. `is_first` says that no line was written
-    /// yet: a header may lack the name of the first column.
+    /// Writes a line; false if it is none of the table's nor of what stands around it. `is_first`
+    /// says that no line was written yet: a header may lack the name of the first column.
     pub(super) fn write(&self, line: &str, is_first: bool, out: &mut Vec<u8>) -> bool {
         if line.is_empty() {
             return true;
@@ -97,7 +97,8 @@ fn put(cell: &str, out: &mut Vec<u8>) {
     out.extend(cell.trim().bytes().map(blank_for_tab));
 }
 
-/// The words of a line, and one more than `most` of them where there are more. Quotes around a word are taken away, and `\"` or `""` within them is a quote.
+/// The words of a line, and one more than `most` of them where there are more. Quotes around a word
+/// are taken away, and `\"` or `""` within them is a quote.
 pub(super) fn by_blanks(line: &str, most: usize) -> Vec<Cow<'_, str>> {
     let mut words = Vec::new();
     let mut rest = line.trim_start();
@@ -192,7 +193,8 @@ fn by_widths<'a>(line: &'a str, gaps: &[Gap]) -> Option<Vec<Cow<'a, str>>> {
     Some(cells)
 }
 
-/// Where the widest run of blanks begins; `None` if there is none, or several of one blank each, as between words.
+/// Where the widest run of blanks begins; `None` if there is none, or several of one blank each, as
+/// between words.
 fn widest_blank(gap: &str) -> Option<usize> {
     let (mut widest, mut runs) = (0..0, 0);
     let mut run = 0..0;
@@ -229,8 +231,8 @@ fn places(line: &str, gaps: &[Gap]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// The cells between bars, without bars around all of them, and one more than `most` of them where there are more. A bar behind a
-/// backslash is a letter.
+/// The cells between bars, without bars around all of them, and one more than `most` of them where
+/// there are more. A bar behind a backslash is a letter.
 pub(super) fn by_bars(line: &str, most: usize) -> Vec<Cow<'_, str>> {
     let line = line.trim();
     let line = line.strip_prefix(is_bar).unwrap_or(line);

@@ -17,8 +17,8 @@ pub(super) fn trimmed(line: &str) -> &str {
     line.trim_end_matches(|c: char| c.is_ascii_whitespace())
 }
 
-/// Whether a cell is what columns of a table have and prose seldom has: a number, a date, a time or a code, in whatever
-/// notation. `None` for a cell that says nothing.
+/// Whether a cell is what columns of a table have and prose seldom has: a number, a date, a time or
+/// a code, in whatever notation. `None` for a cell that says nothing.
 pub(super) fn is_value(cell: &str) -> Option<bool> {
     let cell = cell.trim();
     if is_null(cell) || matches!(cell, "-" | "--" | "." | "*" | "?") {
@@ -104,7 +104,8 @@ where
     columns
 }
 
-/// Whether a line is drawn between others: `-----`, `---  ----`, `+---+---+`, `|:--|--:|`, `===  ===`.
+/// Whether a line is drawn between others: `-----`, `---  ----`, `+---+---+`, `|:--|--:|`,
+/// `===  ===`.
 pub(super) fn is_rule(line: &str) -> bool {
     let strokes = line.chars().filter(|c| is_stroke(*c)).count();
     strokes >= 3
@@ -127,8 +128,8 @@ pub(super) fn is_corner(c: char) -> bool {
     c == '+' || ('\u{250c}'..='\u{254b}').contains(&c) || ('\u{2552}'..='\u{2570}').contains(&c)
 }
 
-/// Whether a program says here how many rows there are: `(3 rows)`, `(1 row affected)`, `2 rows in set (0.00 sec)`,
-/// `14 rows selected.`.
+/// Whether a program says here how many rows there are: `(3 rows)`, `(1 row affected)`,
+/// `2 rows in set (0.00 sec)`, `14 rows selected.`.
 pub(in super::super) fn is_count_of_rows(line: &str) -> bool {
     let line = line.trim();
     let inside = line

@@ -88,7 +88,8 @@ fn has_request(line: &str) -> bool {
     })
 }
 
-/// As the servers of the web write, whatever the host's name: `ada.example.org - - [10/Oct/2000:13:55:00 -0700] "GET …"`.
+/// As the servers of the web write, whatever the host's name:
+/// `ada.example.org - - [10/Oct/2000:13:55:00 -0700] "GET …"`.
 fn has_stamped_request(line: &str) -> bool {
     let stamped = line.split_once(" [").and_then(|(_, it)| it.split_once(']'));
     stamped.is_some_and(|(stamp, rest)| {

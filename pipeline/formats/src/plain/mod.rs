@@ -1,9 +1,11 @@
-//! Plain text that is clearly a table: cut by delimiters, by runs of blanks, by the width of its columns, or drawn with bars.
+//! Plain text that is clearly a table: cut by delimiters, by runs of blanks, by the width of its
+//! columns, or drawn with bars.
 //!
-//! The name promises nothing (`notes.txt`, `model.dat`), so content decides ([`shape`]), and in doubt it is no table:
-//! [`FileErrorKind::NoTable`]. What is one is read by the reader of delimited text ([`super::text`]). Text that no delimiter
-//! cuts is first written anew with tabs ([`cut`]), line by line, so that titles, headers, footers, notations, samples and
-//! profiles are understood by one reader.
+//! The name promises nothing (`notes.txt`, `model.dat`), so content decides ([`shape`]), and in
+//! doubt it is no table: [`FileErrorKind::NoTable`]. What is one is read by the reader of delimited
+//! text ([`super::text`]). Text that no delimiter cuts is first written anew with tabs ([`cut`]),
+//! line by line, so that titles, headers, footers, notations, samples and profiles are understood
+//! by one reader.
 
 pub(super) mod batches;
 mod cut;
@@ -199,7 +201,8 @@ const DESCRIBING: &[&str] = &[
     "描述",
 ];
 
-/// Whether a table is a list of another one's columns: the first column is called so, and another describes them.
+/// Whether a table is a list of another one's columns: the first column is called so, and another
+/// describes them.
 fn lists_columns(plan: &Plan) -> bool {
     let spelt = |name: &String| -> String {
         let letters = name.chars().filter(|it| it.is_alphanumeric());
@@ -210,8 +213,9 @@ fn lists_columns(plan: &Plan) -> bool {
     is_list && names.any(|it| DESCRIBING.contains(&&*it))
 }
 
-/// Whether a plain text beside a table is a table itself, as its beginning (or, if `is_whole`, all of it) shows, and no prose and
-/// no list of that table's columns. Must be called on a tokio runtime.
+/// Whether a plain text beside a table is a table itself, as its beginning (or, if `is_whole`, all
+/// of it) shows, and no prose and no list of that table's columns. Must be called on a tokio
+/// runtime.
 ///
 /// # Errors
 /// [`FileErrorKind::Panicked`] where looking at it failed.
@@ -249,7 +253,8 @@ fn no_table(cause: impl Into<String>) -> Failure {
     Failure::new(FileErrorKind::NoTable, cause)
 }
 
-/// Damage where the name says that the file is compressed; otherwise the bytes are something else that nobody called a table.
+/// Damage where the name says that the file is compressed; otherwise the bytes are something else
+/// that nobody called a table.
 fn if_it_was_promised(failure: Failure, is_packed: bool) -> Failure {
     match &failure {
         Failure::Content {
@@ -264,8 +269,8 @@ fn if_it_was_promised(failure: Failure, is_packed: bool) -> Failure {
     }
 }
 
-/// How the text is to be read, if it is a table, and whether it was written anew: text without delimiters has some afterwards.
-/// One whose delimiter people declare is a table.
+/// How the text is to be read, if it is a table, and whether it was written anew: text without
+/// delimiters has some afterwards. One whose delimiter people declare is a table.
 fn plan(input: &mut Input, declared: &DeclaredReading) -> Result<(Plan, bool), Failure> {
     let prose = || no_table(PROSE);
     let whole = input.is_whole();
@@ -296,8 +301,8 @@ fn plan(input: &mut Input, declared: &DeclaredReading) -> Result<(Plan, bool), F
     }
 }
 
-/// Writes every line anew, of the first piece from byte `start` on. `None` where that takes too much memory: few letters in
-/// very many columns.
+/// Writes every line anew, of the first piece from byte `start` on. `None` where that takes too
+/// much memory: few letters in very many columns.
 fn rewrite(input: &mut Input, cutter: &Cutter, start: usize) -> Option<()> {
     let mut texts = Vec::with_capacity(input.pieces.len());
     // As the shape was found.

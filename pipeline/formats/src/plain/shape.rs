@@ -1,8 +1,8 @@
 //! Whether a plain text is a table, and what cuts it.
 //!
-//! Evidence has to be strong, since most texts are none: all lines are cut alike, and columns hold numbers, dates or codes, or
-//! a line is drawn below the header, or cells are quoted. A list of names, a poem, a log or settings are passed over, though
-//! some of them could be read as a table.
+//! Evidence has to be strong, since most texts are none: all lines are cut alike, and columns hold
+//! numbers, dates or codes, or a line is drawn below the header, or cells are quoted. A list of
+//! names, a poem, a log or settings are passed over, though some of them could be read as a table.
 
 use std::borrow::Cow;
 
@@ -122,8 +122,8 @@ fn lines(head: &str, end: u8, complete: bool) -> Vec<Line<'_>> {
     lines
 }
 
-/// The lines below comments at the top, where the text begins then, and what marks comments. The last comment counts as a line
-/// if it names the columns: `# id name`.
+/// The lines below comments at the top, where the text begins then, and what marks comments. The
+/// last comment counts as a line if it names the columns: `# id name`.
 fn below_comments<'a>(head: &'a str, lines: Vec<Line<'a>>) -> (Vec<Line<'a>>, usize, Option<char>) {
     let mark = lines.first().and_then(|line| line.text.chars().next());
     let Some(mark) = mark.filter(|mark| matches!(mark, '#' | '%')) else {
@@ -157,8 +157,8 @@ fn below_comments<'a>(head: &'a str, lines: Vec<Line<'a>>) -> (Vec<Line<'a>>, us
     (below, start, Some(mark))
 }
 
-/// The columns of a table that is drawn with bars: a line is drawn below its header, and the others have as many cells; or
-/// all lines have bars around as many cells.
+/// The columns of a table that is drawn with bars: a line is drawn below its header, and the others
+/// have as many cells; or all lines have bars around as many cells.
 fn drawn(lines: &[Line<'_>], complete: bool) -> Option<usize> {
     let is_drawn = |line: &&Line<'_>| is_rule(line.text) && columns_of_rule(line.text) > 1;
     let rule = lines.iter().take(PREAMBLE + 3).find(is_drawn);
@@ -243,7 +243,8 @@ fn delimited(text: &[u8], start: usize, complete: bool) -> Option<(Plan, f64)> {
     is_one.then_some((plan, typed as f64 / width as f64))
 }
 
-/// Whether a delimiter stands between cells as programs write it, and not as in sentences, or in lines of code.
+/// Whether a delimiter stands between cells as programs write it, and not as in sentences, or in
+/// lines of code.
 fn is_like_csv(head: &[u8], delimiter: u8, rows: usize) -> bool {
     let (mut all, mut spaced, mut quoted) = (0, 0, 0);
     for pair in head.windows(2).filter(|pair| pair[0] == delimiter) {
@@ -327,7 +328,8 @@ fn blanks(lines: &[Line<'_>], complete: bool) -> Option<Blanks> {
         } else if is_quoted {
             typed > 0
         } else {
-            // `PORT 22`: a setting, or a count; there are lists of counts, and few settings are numbers only.
+            // `PORT 22`: a setting, or a count; there are lists of counts, and few settings are
+            // numbers only.
             typed == width || typed * 3 >= width && (width > 2 || has_header || rows.len() >= 5)
         };
     is_one.then_some(Blanks {

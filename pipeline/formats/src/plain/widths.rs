@@ -41,8 +41,9 @@ pub(super) fn find(lines: &[Line<'_>], complete: bool) -> Option<Vec<Gap>> {
     None
 }
 
-/// Whether nearly all lines but the first have a number with a date right behind it, `32.2420200618`: these are two columns, which no
-/// blank parts, and as one they would be wrong. Decimals that end in days, line after line, are no chance.
+/// Whether nearly all lines but the first have a number with a date right behind it,
+/// `32.2420200618`: these are two columns, which no blank parts, and as one they would be wrong.
+/// Decimals that end in days, line after line, are no chance.
 pub(super) fn has_glued_dates(lines: &[Line<'_>]) -> bool {
     let rows = lines.get(1..).unwrap_or_default();
     let decimals = |row: &Line<'_>| {

@@ -1,4 +1,5 @@
-//! Decimal numbers as Arrow writes them, but without the texts that it makes on the way. Those of more than 64 bits are left to it.
+//! Decimal numbers as Arrow writes them, but without the texts that it makes on the way. Those of
+//! more than 64 bits are left to it.
 
 use arrow::array::Decimal128Array;
 

@@ -1,5 +1,5 @@
-//! Days and times as Arrow writes them, in ISO 8601, but by hand: that machinery takes longer than decoding does.
-//! Years that do not have four digits are left to it.
+//! Days and times as Arrow writes them, in ISO 8601, but by hand: that machinery takes longer than
+//! decoding does. Years that do not have four digits are left to it.
 
 use arrow::datatypes::TimeUnit;
 
@@ -76,8 +76,8 @@ pub(super) fn instant_of_day(day: i64) -> Option<f64> {
     is_written.then(|| (day * SECONDS_A_DAY * 1_000_000) as f64)
 }
 
-/// Howard Hinnant, "chrono-compatible low-level date algorithms", civil_from_days: years start in March, so that the leap day
-/// comes last.
+/// Howard Hinnant, "chrono-compatible low-level date algorithms", civil_from_days: years start in
+/// March, so that the leap day comes last.
 fn write_day(day: i64, text: &mut [u8]) -> Option<()> {
     if !DAYS.contains(&day) {
         return None;

@@ -1,10 +1,10 @@
-//! Nested values as JSON, as Arrow writes them, with an end: what a few bytes of a hostile file stand
-//! for (lists that overlap, keys of one long value, lists of nulls) may be of any length.
+//! Nested values as JSON, as Arrow writes them, with an end: what a few bytes of a hostile file
+//! stand for (lists that overlap, keys of one long value, lists of nulls) may be of any length.
 //!
 //! Arrow's encoder asks this one first for every array within an array. Here the types are encoded
 //! that hold others, or text; and those that Arrow's leaves out: unions, maps with keys that are no
-//! text, and timestamps of named zones. Beyond [`MOST`] a value is only closed, and so it is after as
-//! many steps: a hostile value of few bytes may take any number of those, too.
+//! text, and timestamps of named zones. Beyond [`MOST`] a value is only closed, and so it is after
+//! as many steps: a hostile value of few bytes may take any number of those, too.
 
 use std::borrow::Cow;
 use std::sync::Arc;

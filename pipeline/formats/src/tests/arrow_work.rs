@@ -1,4 +1,5 @@
-//! Arrow files and streams that claim much work or memory: what is done for them is counted, and ends.
+//! Arrow files and streams that claim much work or memory: what is done for them is counted, and
+//! ends.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! ORC files of few bytes that stand for much work or memory: what is done for them is counted, and ends.
+//! ORC files of few bytes that stand for much work or memory: what is done for them is counted, and
+//! ends.
 
 use super::typed_hostile::{
     DATA, DICTIONARY, DIRECT, LENGTH, LIST, LONG, STRING, STRUCT, WORDS, kind, orc,

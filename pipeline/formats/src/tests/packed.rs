@@ -122,7 +122,8 @@ fn a_compressed_file_beyond_the_budget_is_read_from_its_beginning() {
         };
         assert_eq!(counts.bytes_read, limit);
         assert!(summary.approximate && !summary.rows_exact);
-        // Decoders take in a block before they give its text, and there are few blocks in so little.
+        // Decoders take in a block before they give its text, and there are few blocks in so
+        // little.
         assert!(
             (40_000..80_000).contains(&summary.rows),
             "{extension}: {} rows",

@@ -1,5 +1,5 @@
-//! How fast files are read, profile included, and in how much memory. Not part of the test run: it measures.
-//! `cargo test --release -p limn-lake -- --ignored --nocapture --test-threads 1 speed`
+//! How fast files are read, profile included, and in how much memory. Not part of the test run: it
+//! measures. `cargo test --release -p limn-lake -- --ignored --nocapture --test-threads 1 speed`
 
 use std::fmt::Write;
 use std::io::Write as _;

@@ -1,5 +1,5 @@
-//! What holds of all formats whose columns have types: the same rows give the same summary, and broken
-//! files one clear line.
+//! What holds of all formats whose columns have types: the same rows give the same summary, and
+//! broken files one clear line.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

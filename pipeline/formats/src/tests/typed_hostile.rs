@@ -1,5 +1,5 @@
-//! Arrow and ORC files of few bytes that stand for very many values: read in bounded time and memory, or
-//! refused.
+//! Arrow and ORC files of few bytes that stand for very many values: read in bounded time and
+//! memory, or refused.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -49,7 +49,8 @@ fn one_long_text_is_not_taken_for_every_row() {
     }
 }
 
-/// Lists that all stand for the same items, and these for maps of nulls, of which no byte is written.
+/// Lists that all stand for the same items, and these for maps of nulls, of which no byte is
+/// written.
 #[test]
 fn lists_that_overlap_end() {
     const COUNT: usize = 3000;
@@ -179,8 +180,8 @@ pub(super) fn kind(kind: u64, parts: &[u64]) -> Vec<u8> {
     message(4, &fields)
 }
 
-/// An ORC file of one stripe of so many rows, which is not packed. Streams have a kind, a column and
-/// bytes; encodings a kind and the length of a dictionary.
+/// An ORC file of one stripe of so many rows, which is not packed. Streams have a kind, a column
+/// and bytes; encodings a kind and the length of a dictionary.
 pub(super) fn orc(
     types: &[Vec<u8>],
     rows: u64,

@@ -1,4 +1,5 @@
-//! Files that other programs wrote (`tests/data/make.py`): one table in each format gives one summary.
+//! Files that other programs wrote (`tests/data/make.py`): one table in each format gives one
+//! summary.
 
 use super::*;
 

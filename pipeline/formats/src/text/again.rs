@@ -1,5 +1,6 @@
-//! The second reading of delimited text: of columns whose numbers or dates are not written plainly, or are missing where a
-//! sign stands, as plain ones and nulls; and in the other ways in which their values may be meant.
+//! The second reading of delimited text: of columns whose numbers or dates are not written plainly,
+//! or are missing where a sign stands, as plain ones and nulls; and in the other ways in which
+//! their values may be meant.
 
 use csv::ByteRecord;
 use limn_profile::infer::{Nulls, is_marker};

@@ -13,7 +13,8 @@ use crate::rows::Rows;
 use crate::windows::Windows;
 use limn_profile::infer::Nulls;
 
-/// After so many rows it is asked whether any are still wanted: none may be given of blank ones and repeated headers.
+/// After so many rows it is asked whether any are still wanted: none may be given of blank ones and
+/// repeated headers.
 const CHECKED: u64 = 4096;
 
 /// Rows of one file while they are read.
@@ -34,7 +35,8 @@ pub(crate) struct Delimited<'a> {
 }
 
 impl<'a> Delimited<'a> {
-    /// Rows of a file with so many columns and these signs for missing values; whether the table's end is to be looked for.
+    /// Rows of a file with so many columns and these signs for missing values; whether the table's
+    /// end is to be looked for.
     pub(crate) fn new(
         reading: &TextReading,
         columns: usize,

@@ -1,9 +1,10 @@
 //! What contexts say of single columns.
 //!
-//! Data dictionaries come in many shapes: Markdown tables, lists, `name: description` lines, JSON of one schema language or
-//! another, YAML such as dbt's. What they share is that a column's own name stands where its description begins, and the names of the
-//! columns are known. So there is no parser of each shape here, but a look for known names at the places where shapes have them. What is not
-//! found is not lost: the whole text describes the table.
+//! Data dictionaries come in many shapes: Markdown tables, lists, `name: description` lines, JSON
+//! of one schema language or another, YAML such as dbt's. What they share is that a column's own
+//! name stands where its description begins, and the names of the columns are known. So there is no
+//! parser of each shape here, but a look for known names at the places where shapes have them. What
+//! is not found is not lost: the whole text describes the table.
 
 use std::collections::HashMap;
 
@@ -17,8 +18,9 @@ const NAME_CHARS: usize = 200;
 /// Levels of JSON that are looked into.
 const LEVELS: usize = 16;
 
-/// What `texts` say of the columns called `columns`, in their order; the first text that says anything of a column holds. Names are compared
-/// without case, spaces and underscores, if that leaves them apart.
+/// What `texts` say of the columns called `columns`, in their order; the first text that says
+/// anything of a column holds. Names are compared without case, spaces and underscores, if that
+/// leaves them apart.
 #[must_use]
 pub fn column_descriptions(texts: &[&str], columns: &[&str]) -> Vec<Option<String>> {
     let mut found = Found::of(columns);
@@ -100,8 +102,8 @@ impl Found {
         }
     }
 
-    /// Objects that name a column and describe it (Frictionless, CSVW, Croissant, dbt's manifest), and objects whose keys are
-    /// columns (JSON Schema, plain dictionaries).
+    /// Objects that name a column and describe it (Frictionless, CSVW, Croissant, dbt's manifest),
+    /// and objects whose keys are columns (JSON Schema, plain dictionaries).
     fn json(&mut self, value: &Value, levels: usize) {
         const NAMES: [&str; 8] = [
             "name",
@@ -239,8 +241,9 @@ impl Found {
         self.say(column, description.unwrap_or_default());
     }
 
-    /// `name: description`, with other separators, too; several after one another with semicolons between them, the first one
-    /// perhaps behind a title: `Columns of orders: id: The number; day: When it came`.
+    /// `name: description`, with other separators, too; several after one another with semicolons
+    /// between them, the first one perhaps behind a title:
+    /// `Columns of orders: id: The number; day: When it came`.
     fn line(&mut self, line: &str) {
         let mut open: Option<(usize, String)> = None;
         for part in line.split(';') {

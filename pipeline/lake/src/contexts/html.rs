@@ -1,8 +1,8 @@
-//! HTML as plain text, in the shapes in which [`super::column_descriptions`] finds columns: a line a block, `| a | b |` a row of
-//! a table, `term: definition` an entry of a definition list.
+//! HTML as plain text, in the shapes in which [`super::column_descriptions`] finds columns: a line
+//! a block, `| a | b |` a row of a table, `term: definition` an entry of a definition list.
 //!
-//! Pages are tokenised, not built into trees (`html5gum`, by the HTML standard's own states), so neither nesting nor missing
-//! end tags cost memory; the text is at most twice as long as its page.
+//! Pages are tokenised, not built into trees (`html5gum`, by the HTML standard's own states), so
+//! neither nesting nor missing end tags cost memory; the text is at most twice as long as its page.
 
 use encoding_rs::{Encoding, UTF_8};
 use html5gum::emitters::default::DefaultEmitter;

@@ -1,6 +1,7 @@
 //! PDFs about tables: their text, taken out by a process of its own ([`limn_formats::Confined`]).
 //!
-//! No PDF library bounds what a document may come to, and a document decides what the library does ([decision 20]).
+//! No PDF library bounds what a document may come to, and a document decides what the library does
+//! ([decision 20]).
 //!
 //! [decision 20]: ../../../../../docs/decisions/020-contexts.md
 

@@ -1,8 +1,11 @@
-//! Texts about several tables: a directory's README, data dictionaries, and the manifests of datasets.
+//! Texts about several tables: a directory's README, data dictionaries, and the manifests of
+//! datasets.
 //!
-//! A table is given its own part of such a text and nothing else, so that a change of one part is a change of one table. Parts are
-//! found by the paths that a manifest gives its resources (Frictionless `path`, CSVW `url`, Croissant `contentUrl`), by the
-//! names that a text calls tables by, or as relations (dbt, OpenLineage). Each text is cut up once ([`SharedText::of`]) and asked as often as there are tables.
+//! A table is given its own part of such a text and nothing else, so that a change of one part is a
+//! change of one table. Parts are found by the paths that a manifest gives its resources
+//! (Frictionless `path`, CSVW `url`, Croissant `contentUrl`), by the names that a text calls tables
+//! by, or as relations (dbt, OpenLineage). Each text is cut up once ([`SharedText::of`]) and asked
+//! as often as there are tables.
 
 mod dbt;
 mod kind;
@@ -37,8 +40,8 @@ const PART_CHARS: usize = 64 << 10;
 pub struct About {
     /// The paths by which it may name the table.
     pub paths: Vec<String>,
-    /// The folders that the table lies in below that of the text. What is said of them is said of the table, if nothing is said of
-    /// itself.
+    /// The folders that the table lies in below that of the text. What is said of them is said of
+    /// the table, if nothing is said of itself.
     pub folders: Vec<String>,
     /// Whether the table has all of a text that names no other…
     pub whole: bool,
@@ -215,8 +218,9 @@ impl SharedText {
         Ok(SharedText(Arc::new(parts)))
     }
 
-    /// What it says of tables at these paths, if it names tables as databases do: of a large manifest a little. Any other is as
-    /// it was. Whatever [`SharedText::part`] says of the tables, it says the same of.
+    /// What it says of tables at these paths, if it names tables as databases do: of a large
+    /// manifest a little. Any other is as it was. Whatever [`SharedText::part`] says of the tables,
+    /// it says the same of.
     #[must_use]
     pub fn of_tables<'a>(&self, paths: impl Iterator<Item = &'a str>) -> SharedText {
         if self.0.relations.is_empty() {
@@ -242,9 +246,10 @@ impl SharedText {
 
     /// Its part about a table.
     ///
-    /// A table that is to have it whole has, if nothing names it, what names no other table of its folder, no file elsewhere and no
-    /// folder below: that is about the folder as a whole. It is about the table alone where that is the only one and the text names
-    /// no other. Any other table has what names it; else what names its folders.
+    /// A table that is to have it whole has, if nothing names it, what names no other table of its
+    /// folder, no file elsewhere and no folder below: that is about the folder as a whole. It is
+    /// about the table alone where that is the only one and the text names no other. Any other
+    /// table has what names it; else what names its folders.
     #[must_use]
     pub fn part(&self, about: &About) -> ContextPart {
         let own = self.found(&about.paths);

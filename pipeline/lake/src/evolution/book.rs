@@ -1,9 +1,10 @@
 //! Which sheets of a book are one table.
 //!
-//! Sheets with the very same columns (two at least, with names) are, if they are three quarters of the book's sheets; but where
-//! most of these have names that are alike but for years, months, regions and numbers, only those are (a sheet `2024 (old)` is
-//! apart). Otherwise those with alike names are, if their columns follow from one another. Sheets of totals take no part, and
-//! sheets that are no table say nothing.
+//! Sheets with the very same columns (two at least, with names) are, if they are three quarters of
+//! the book's sheets; but where most of these have names that are alike but for years, months,
+//! regions and numbers, only those are (a sheet `2024 (old)` is apart). Otherwise those with alike
+//! names are, if their columns follow from one another. Sheets of totals take no part, and sheets
+//! that are no table say nothing.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,8 +1,8 @@
 //! Globs of paths, in the manner of `.gitignore`.
 //!
-//! A glob without a '/' matches a file or folder of that name anywhere, one with a '/' a path below the
-//! lake's root. What matches a folder matches all that lies in it. `*` and `?` stand for anything but '/',
-//! `**` for folders, `[a-z]` for a character, `{a,b}` for either.
+//! A glob without a '/' matches a file or folder of that name anywhere, one with a '/' a path below
+//! the lake's root. What matches a folder matches all that lies in it. `*` and `?` stand for
+//! anything but '/', `**` for folders, `[a-z]` for a character, `{a,b}` for either.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use limn_formats::member::SEPARATOR;

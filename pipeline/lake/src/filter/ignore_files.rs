@@ -1,8 +1,8 @@
 //! `.limnignore` files: what the owners of a lake, or of a folder in it, want left out.
 //!
-//! They are written as `.gitignore` files are. A file holds for its folder and all below; of several the one
-//! that lies deepest decides, and in a file the last line that matches. A line with `!` brings back what
-//! another leaves out, also from a folder that is left out.
+//! They are written as `.gitignore` files are. A file holds for its folder and all below; of
+//! several the one that lies deepest decides, and in a file the last line that matches. A line with
+//! `!` brings back what another leaves out, also from a folder that is left out.
 
 use std::collections::HashMap;
 
@@ -32,8 +32,8 @@ impl IgnoreFiles {
     /// Adds the file of a folder (`""` for the root).
     ///
     /// # Errors
-    /// What is wrong, and in which line: a file of which a line is not understood is not used at all, for
-    /// that line may have been what matters.
+    /// What is wrong, and in which line: a file of which a line is not understood is not used at
+    /// all, for that line may have been what matters.
     pub fn add(&mut self, folder: &str, text: &str) -> Result<(), String> {
         let mut builder = GitignoreBuilder::new("");
         builder.allow_unclosed_class(false);

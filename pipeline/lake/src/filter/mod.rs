@@ -1,10 +1,10 @@
 //! Filters: which objects of a lake count, by path, size and age.
 //!
-//! A person says them once and the index remembers them ([`Filters`]); a run makes a [`Selection`] of them. What
-//! is left out is as if it were not there. Globs that include, sizes and times choose among data files only:
-//! a text beside a table is small and old, and belongs to its table all the same. Globs that
-//! exclude, and [`IgnoreFiles`], hold for everything. Members of containers are files in a folder of the container's
-//! name; by their time containers are chosen as wholes.
+//! A person says them once and the index remembers them ([`Filters`]); a run makes a [`Selection`]
+//! of them. What is left out is as if it were not there. Globs that include, sizes and times choose
+//! among data files only: a text beside a table is small and old, and belongs to its table all the
+//! same. Globs that exclude, and [`IgnoreFiles`], hold for everything. Members of containers are
+//! files in a folder of the container's name; by their time containers are chosen as wholes.
 
 mod glob;
 mod ignore_files;
@@ -94,7 +94,8 @@ impl Filters {
     }
 }
 
-/// Filters as one run has them. Whether an object counts is a function of its path, size and time alone.
+/// Filters as one run has them. Whether an object counts is a function of its path, size and time
+/// alone.
 #[derive(Clone, Debug)]
 pub struct Selection {
     include: Option<Globs>,
@@ -151,8 +152,8 @@ impl Selection {
         self.fingerprint
     }
 
-    /// Whether an object does not count yet and will when it is older, by an age that was said as `10m`: with times
-    /// that were said as dates none is.
+    /// Whether an object does not count yet and will when it is older, by an age that was said as
+    /// `10m`: with times that were said as dates none is.
     pub fn is_too_new(&self, path: &str, size: u64, modified_ms: i64) -> bool {
         self.settles
             && self.before_ms.is_some_and(|before| modified_ms > before)

@@ -1,10 +1,12 @@
 //! Files of one directory that are named alike: what may be one table, as far as names tell.
 //!
-//! Files are alike if they have one format and names that differ only in numbers, dates, names of months and ids, or in the
-//! case of letters. Others beside them do not matter. A format that took over from another goes on with its files; of a file that
-//! is there compressed and not, the latter counts, and the other is a copy. If most files of a directory are alike in one way, they are the directory's table and have its name. Other
-//! names have to say more: numbers stand apart from words (`orders_7`, not `iso9001`), and there are three
-//! files at least, or two of dates. These are called by what their names share, with a star for what varies: `exports/orders_*`.
+//! Files are alike if they have one format and names that differ only in numbers, dates, names of
+//! months and ids, or in the case of letters. Others beside them do not matter. A format that took
+//! over from another goes on with its files; of a file that is there compressed and not, the latter
+//! counts, and the other is a copy. If most files of a directory are alike in one way, they are the
+//! directory's table and have its name. Other names have to say more: numbers stand apart from
+//! words (`orders_7`, not `iso9001`), and there are three files at least, or two of dates. These
+//! are called by what their names share, with a star for what varies: `exports/orders_*`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,12 +29,14 @@ pub(super) struct Alike {
 /// What the names of like files share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
-    /// Their path with a star for what varies: `exports/orders_*`. No other files of the directory have it.
+    /// Their path with a star for what varies: `exports/orders_*`. No other files of the directory
+    /// have it.
     pub(super) path: String,
 }
 
-/// The files of a directory that may be one table, each in one of them at most. `has_table` says that the directory is
-/// called like another table already, `is_free` which files nobody has said anything of.
+/// The files of a directory that may be one table, each in one of them at most. `has_table` says
+/// that the directory is called like another table already, `is_free` which files nobody has said
+/// anything of.
 pub(super) fn among(
     files: &[(ObjectRecord, Format)],
     has_table: bool,
@@ -120,8 +124,8 @@ struct Set {
     is_copy: bool,
 }
 
-/// The sets of several files with different names. A plain text, which may be no data, is alike to others only where
-/// nothing else is.
+/// The sets of several files with different names. A plain text, which may be no data, is alike to
+/// others only where nothing else is.
 fn sets(files: &[(ObjectRecord, Format)], is_free: &impl Fn(&str) -> bool) -> Vec<Set> {
     let are_uncertain = files.iter().all(|(_, format)| format.is_uncertain());
     let beside = describing::of(files);
@@ -175,8 +179,8 @@ pub(super) struct Part {
     pub(super) is_copy: bool,
 }
 
-/// Files with like names, given by path, by what they may be parts of: those of one format, and of several formats if no
-/// name is in two of them.
+/// Files with like names, given by path, by what they may be parts of: those of one format, and of
+/// several formats if no name is in two of them.
 pub(super) fn parted(files: Vec<Like<'_>>) -> Vec<Part> {
     let mut by_format: BTreeMap<Format, Vec<Like<'_>>> = BTreeMap::new();
     for file in files {
@@ -273,8 +277,9 @@ fn patterns(sets: Vec<Set>) -> Vec<Alike> {
     sets.into_iter().zip(names).map(of_set).collect()
 }
 
-/// The names of sets of files with these masks and extensions, some of which are copies: what the files' names share. Where
-/// two would have the same, all keep what tells them apart, as copies do anyway.
+/// The names of sets of files with these masks and extensions, some of which are copies: what the
+/// files' names share. Where two would have the same, all keep what tells them apart, as copies do
+/// anyway.
 pub(super) fn star_names(sets: &[(&str, &str, bool)]) -> Vec<String> {
     let long = |mask: &str, extension: &str| mask.replace(MASK, "*") + extension;
     let names: Vec<String> = sets
@@ -293,7 +298,8 @@ pub(super) fn star_names(sets: &[(&str, &str, bool)]) -> Vec<String> {
     }
 }
 
-/// A mask for people: one star for what varies with nothing but punctuation between (`orders_*` for dates).
+/// A mask for people: one star for what varies with nothing but punctuation between (`orders_*` for
+/// dates).
 pub(super) fn starred(mask: &str) -> String {
     let mut shown = String::with_capacity(mask.len());
     let mut between = String::new();
@@ -316,8 +322,8 @@ pub(super) fn starred(mask: &str) -> String {
     shown
 }
 
-/// What a pattern's path has besides stars: `exports/orders` of `exports/orders_*` and of `exports/*/orders`, nothing of
-/// `exports/*`.
+/// What a pattern's path has besides stars: `exports/orders` of `exports/orders_*` and of
+/// `exports/*/orders`, nothing of `exports/*`.
 pub(super) fn words(path: &str) -> Option<String> {
     let (_, name) = place::split_path(path);
     // Stars for dates.

@@ -1,8 +1,9 @@
 //! Texts that may be about data beside them: `orders.txt` beside `orders.csv`.
 //!
-//! A `.txt` may be about what is called like it, a data file of another name or extension or a folder with data in it; or be a
-//! table itself. Paths do not tell which, so it is both: a data file that is a table if it clearly is one, and a sidecar that
-//! says something if it is not ([`crate::contexts::read_sidecar`]). Archives, and what lies in them, do not count: whether one
+//! A `.txt` may be about what is called like it, a data file of another name or extension or a
+//! folder with data in it; or be a table itself. Paths do not tell which, so it is both: a data
+//! file that is a table if it clearly is one, and a sidecar that says something if it is not
+//! ([`crate::contexts::read_sidecar`]). Archives, and what lies in them, do not count: whether one
 //! holds data its name does not show.
 
 use std::collections::{HashMap, HashSet};
@@ -13,7 +14,8 @@ use super::is_data;
 use crate::contexts::may_be_rows;
 use crate::place::{split_path, table_directory, without_extension};
 
-/// Whether a file may be either: as its path says, a `.txt` that is not compressed and in no archive.
+/// Whether a file may be either: as its path says, a `.txt` that is not compressed and in no
+/// archive.
 pub fn may_be_beside(path: &str) -> bool {
     may_be_rows(path) && is_data(path)
 }

@@ -1,5 +1,6 @@
-//! Folders of code that dbt writes: `target/compiled` and `target/run` beside `target/manifest.json`. What lies there is SQL, also
-//! where it is called like a seed (`raw_orders.csv`).
+//! Folders of code that dbt writes: `target/compiled` and `target/run` beside
+//! `target/manifest.json`. What lies there is SQL, also where it is called like a seed
+//! (`raw_orders.csv`).
 
 use std::collections::HashSet;
 

@@ -46,7 +46,8 @@ pub enum ContextText {
         kind: SharedKind,
         /// By what it may speak of the table.
         about: About,
-        /// What a reader of an index knows it by there, if another version said the same of the table. Not part of its identity.
+        /// What a reader of an index knows it by there, if another version said the same of the
+        /// table. Not part of its identity.
         known: Option<Fingerprint>,
     },
 }

@@ -1,10 +1,11 @@
-//! Files in folders of dates, and in books, databases and archives called by dates: what may be one table though it
-//! lies in several places.
+//! Files in folders of dates, and in books, databases and archives called by dates: what may be one
+//! table though it lies in several places.
 //!
-//! Files with one home ([`crate::dates`]) are alike if their paths below it differ only in dates, and in what varies in their names
-//! apart from words, in places of at least two dates. They are called by what their paths share, with a star for the dates:
-//! `landing/*/orders` of `landing/2024/05/20/orders.csv`. Where names say nothing (`events/2024/05/20/7f3c.json`) they are the
-//! home's table and have its name, unless another table there has it.
+//! Files with one home ([`crate::dates`]) are alike if their paths below it differ only in dates,
+//! and in what varies in their names apart from words, in places of at least two dates. They are
+//! called by what their paths share, with a star for the dates: `landing/*/orders` of
+//! `landing/2024/05/20/orders.csv`. Where names say nothing (`events/2024/05/20/7f3c.json`) they
+//! are the home's table and have its name, unless another table there has it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -49,7 +50,8 @@ impl Set {
     }
 }
 
-/// The series among files by their directories; `is_free` says which files nobody has said anything of.
+/// The series among files by their directories; `is_free` says which files nobody has said anything
+/// of.
 pub(super) fn among(loose: &BTreeMap<String, Objects>, is_free: impl Fn(&str) -> bool) -> Found {
     let mut alike: BTreeMap<(&str, String), (String, Vec<Like<'_>>)> = BTreeMap::new();
     let mut at = 0;
@@ -106,7 +108,8 @@ impl Found {
         members.cloned().collect()
     }
 
-    /// The series with their names; `has_table` says of a folder whether it is called like another table.
+    /// The series with their names; `has_table` says of a folder whether it is called like another
+    /// table.
     pub(super) fn named(self, has_table: impl Fn(&str) -> bool) -> Vec<Series> {
         let mut by_home: BTreeMap<String, Vec<Set>> = BTreeMap::new();
         for set in self.0 {

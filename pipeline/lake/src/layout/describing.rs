@@ -1,7 +1,8 @@
-//! JSON beside a table of its name: `orders.json` beside `orders.csv` may hold rows, or say what the table's columns mean.
+//! JSON beside a table of its name: `orders.json` beside `orders.csv` may hold rows, or say what
+//! the table's columns mean.
 //!
-//! Paths do not tell which, so it is both: a data file that is a table if it holds rows, and a sidecar that says something
-//! if it does not ([`crate::contexts::read_sidecar`]).
+//! Paths do not tell which, so it is both: a data file that is a table if it holds rows, and a
+//! sidecar that says something if it does not ([`crate::contexts::read_sidecar`]).
 
 use std::collections::HashSet;
 
@@ -11,8 +12,8 @@ use super::{Group, GroupKind, may_be_beside};
 use crate::contexts::may_describe;
 use crate::place;
 
-/// Which of a directory's files, none of them a part of a larger table by its path, lie beside a table of their name in another
-/// format: `orders.json` and `orders.csv.json` beside `orders.csv`.
+/// Which of a directory's files, none of them a part of a larger table by its path, lie beside a
+/// table of their name in another format: `orders.json` and `orders.csv.json` beside `orders.csv`.
 pub(super) fn of(files: &[(ObjectRecord, Format)]) -> HashSet<String> {
     let json = files.iter().filter(|(it, _)| may_describe(&it.path));
     let mut json = json.peekable();

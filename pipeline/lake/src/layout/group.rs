@@ -19,12 +19,14 @@ pub struct GroupKey(pub u128);
 pub enum GroupKind {
     /// One file, one table.
     File,
-    /// Files of one directory, at least two, named alike but for numbers, dates and ids; or such files in folders of dates, or
-    /// in books, databases and archives called by dates. Those whose
-    /// columns are much the same are one table ([`crate::evolution`]), the others a table each. Plain texts, which
-    /// may be no data at all, do not count beside others. Of a spreadsheet file its sheets.
+    /// Files of one directory, at least two, named alike but for numbers, dates and ids; or such
+    /// files in folders of dates, or in books, databases and archives called by dates. Those whose
+    /// columns are much the same are one table ([`crate::evolution`]), the others a table each.
+    /// Plain texts, which may be no data at all, do not count beside others. Of a spreadsheet file
+    /// its sheets.
     Family,
-    /// One table whatever the schemas (their union): Hive partitions or a distributed write's parts.
+    /// One table whatever the schemas (their union): Hive partitions or a distributed write's
+    /// parts.
     Directory,
     /// One table whatever the schemas: people say so ([`crate::Declared`]).
     Declared,
@@ -37,14 +39,16 @@ pub enum GroupKind {
 pub struct Group {
     /// Identity across runs.
     pub key: GroupKey,
-    /// The file's path, or the directory's (`""` for the lake's root); of a family in a directory of other things what
-    /// its files' paths share, with stars (`exports/orders_*`, `landing/*/orders`); of a declared table its name in its directory.
+    /// The file's path, or the directory's (`""` for the lake's root); of a family in a directory
+    /// of other things what its files' paths share, with stars (`exports/orders_*`,
+    /// `landing/*/orders`); of a declared table its name in its directory.
     pub path: String,
     /// What the files make.
     pub kind: GroupKind,
     /// The table's name if the files are one table.
     pub name: TableName,
-    /// The files, by path; at least one. One that is a remark of a container ([`limn_formats::member::is_remark`]) is alone.
+    /// The files, by path; at least one. One that is a remark of a container
+    /// ([`limn_formats::member::is_remark`]) is alone.
     pub files: Vec<TableFile>,
     /// Contexts for the group's table or tables, by table; registered ones before sidecars.
     pub contexts: Vec<ContextSource>,
@@ -71,9 +75,9 @@ impl GroupKey {
 
 impl Group {
     /// One fingerprint per member: files first, then contexts, in their order. A file's covers its
-    /// path, its version, its role (what the table, or the file alone, would be called) and what is declared of it;
-    /// a context's its table and its text or version. Two groups of one key are equal exactly if
-    /// these are.
+    /// path, its version, its role (what the table, or the file alone, would be called) and what is
+    /// declared of it; a context's its table and its text or version. Two groups of one key are
+    /// equal exactly if these are.
     pub fn fingerprints(&self) -> Vec<Fingerprint> {
         let files = self.files.iter().map(|file| {
             let mut hasher = Hasher::new("member");
@@ -116,7 +120,8 @@ impl Group {
         }
     }
 
-    /// Contexts that name no table once a family is a table a file: those that name the table of all.
+    /// Contexts that name no table once a family is a table a file: those that name the table of
+    /// all.
     pub fn unclaimed_contexts(&self) -> impl Iterator<Item = &ContextSource> {
         let own = self.contexts.iter();
         let own = own.filter(|context| {
@@ -133,9 +138,10 @@ impl Group {
         })
     }
 
-    /// A family as the table of those files (by path) that belong to it, and a [`GroupKind::File`] group for each of the
-    /// others. Contexts go to the table they name, shared texts to all; if no file belongs to the family's table,
-    /// the [`Group::unclaimed_contexts`] are dropped. Other groups stay whole.
+    /// A family as the table of those files (by path) that belong to it, and a [`GroupKind::File`]
+    /// group for each of the others. Contexts go to the table they name, shared texts to all; if no
+    /// file belongs to the family's table, the [`Group::unclaimed_contexts`] are dropped. Other
+    /// groups stay whole.
     #[must_use]
     pub fn part(self, belongs: impl Fn(&str) -> bool) -> Vec<Group> {
         let (own, others): (Vec<_>, Vec<_>) = self
@@ -184,7 +190,8 @@ impl Group {
         tables
     }
 
-    /// Puts what people declare of its files in words among its contexts, after those that are registered.
+    /// Puts what people declare of its files in words among its contexts, after those that are
+    /// registered.
     pub(super) fn tell_declared(&mut self) {
         let declared = self
             .files

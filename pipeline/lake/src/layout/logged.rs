@@ -1,4 +1,5 @@
-//! Tables whose logs say which files they have: whatever else lies in their folders is none of theirs.
+//! Tables whose logs say which files they have: whatever else lies in their folders is none of
+//! theirs.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -19,8 +20,8 @@ pub struct LogTable {
 }
 
 impl LogTable {
-    /// A table as a catalog has it: each file with what was declared of it. None where the catalog lacks the log, or how to
-    /// read a file.
+    /// A table as a catalog has it: each file with what was declared of it. None where the catalog
+    /// lacks the log, or how to read a file.
     pub fn of_catalog(
         folder: &str,
         files: impl IntoIterator<Item = (ObjectRecord, Arc<Declaration>)>,
@@ -76,7 +77,8 @@ impl LogTable {
     }
 }
 
-/// Files as a log names them: their paths in the lake, how they are read, and what the log says of them.
+/// Files as a log names them: their paths in the lake, how they are read, and what the log says of
+/// them.
 pub(crate) type NamedFiles = Vec<(String, Format, Logged)>;
 
 /// A file of such a table, or its log.

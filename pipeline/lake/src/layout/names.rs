@@ -82,8 +82,8 @@ impl Names {
         }
     }
 
-    /// The stem, unless another file has the same, or a directory or an object is called that. A plain text, which may be no
-    /// table, takes no other file's name.
+    /// The stem, unless another file has the same, or a directory or an object is called that. A
+    /// plain text, which may be no table, takes no other file's name.
     pub(super) fn file(&self, path: &str, format: Format) -> TableName {
         let stem = place::without_extension(path);
         let is_shared = |(data, texts): &(usize, usize)| match format.is_uncertain() {
@@ -215,8 +215,8 @@ impl Addressees {
     }
 
     /// A registered context means the table of exactly that name; else the file of that path; else
-    /// whatever the name without extension fits, as it did before a second file came along; else the table
-    /// with a log in whose folder something was called so.
+    /// whatever the name without extension fits, as it did before a second file came along; else
+    /// the table with a log in whose folder something was called so.
     fn registered(&self, name: &str) -> Vec<(usize, TableName)> {
         if let Some(table) = self.by_name.get(name).or_else(|| self.by_path.get(name)) {
             return vec![table.clone()];
@@ -239,8 +239,8 @@ impl Addressees {
         tables
     }
 
-    /// Texts that their names say to be about several tables, apart from those beside a table called like them: these are its
-    /// sidecars.
+    /// Texts that their names say to be about several tables, apart from those beside a table
+    /// called like them: these are its sidecars.
     pub(super) fn of_shared(
         &self,
         shared: Vec<(SharedKind, ObjectRecord)>,
@@ -252,7 +252,8 @@ impl Addressees {
         (shared, beside.collect())
     }
 
-    /// Gives the groups of a layout their contexts. `texts` are the sidecars that are data files, too.
+    /// Gives the groups of a layout their contexts. `texts` are the sidecars that are data files,
+    /// too.
     pub(super) fn deliver(
         &self,
         registered: &Contexts,

@@ -24,8 +24,8 @@ const MOST_NAMED: usize = 5;
 pub struct Ignored {
     /// Hidden or being written, as their paths say.
     pub hidden: usize,
-    /// Others, by their extensions in lower case; `""` for those without one. Of a great many different ones,
-    /// the later ones count as having none.
+    /// Others, by their extensions in lower case; `""` for those without one. Of a great many
+    /// different ones, the later ones count as having none.
     pub others: BTreeMap<String, Others>,
     /// DuckDB databases among them.
     pub duckdb: Others,
@@ -135,8 +135,8 @@ pub fn is_data(path: &str) -> bool {
         && !member::is_remark(path)
 }
 
-/// Whether an object holds rows, files that do, a text about them, or what is read with them, as its path says: of others
-/// nothing but the path is looked at.
+/// Whether an object holds rows, files that do, a text about them, or what is read with them, as
+/// its path says: of others nothing but the path is looked at.
 pub fn is_read(path: &str) -> bool {
     let is_text = || sidecar_stem(path).is_some() || SharedKind::of_path(path).is_some();
     let is_named = Format::of_path(path).is_some() && !is_common(path) || is_text();
@@ -149,13 +149,15 @@ pub fn is_container(path: &str) -> bool {
     Container::of_path(path).is_some() && !is_hidden(path)
 }
 
-/// The folder whose tables, with those of all folders below, an object may be about, as its path says.
+/// The folder whose tables, with those of all folders below, an object may be about, as its path
+/// says.
 pub fn described_below(path: &str) -> Option<&str> {
     let kind = SharedKind::of_path(path).filter(|_| !is_hidden(path));
     kind.and_then(|kind| kind.reach(path))
 }
 
-/// Whether an object may be about tables of other folders than its own and those below, as its path says.
+/// Whether an object may be about tables of other folders than its own and those below, as its path
+/// says.
 pub fn describes_beside(path: &str) -> bool {
     described_below(path).is_some_and(|folder| folder != place::split_path(path).0)
 }

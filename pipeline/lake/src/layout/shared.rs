@@ -1,10 +1,12 @@
 //! Which tables a shared text reaches.
 //!
-//! A manifest reaches the tables of its directory and of all below; a dictionary those of its directory: its files, the
-//! directory as a table, and, by name only, tables that are folders there. A README does both: it may be told whole of the tables of
-//! its directory, and those below are told what names them or their folder. So a part of a lake can still be laid out from
-//! its own objects, the files beside it and what reaches down from above it. What programs write (dbt, OpenLineage) may be data as
-//! well, as far as its path tells; it reaches what lies beside its folder, and counts as no table where a README's are counted.
+//! A manifest reaches the tables of its directory and of all below; a dictionary those of its
+//! directory: its files, the directory as a table, and, by name only, tables that are folders
+//! there. A README does both: it may be told whole of the tables of its directory, and those below
+//! are told what names them or their folder. So a part of a lake can still be laid out from its own
+//! objects, the files beside it and what reaches down from above it. What programs write (dbt,
+//! OpenLineage) may be data as well, as far as its path tells; it reaches what lies beside its
+//! folder, and counts as no table where a README's are counted.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -23,7 +25,8 @@ const MOST_OF_PROGRAMS: usize = 16;
 /// Files of a table by whose paths a text may name it.
 const MOST_PATHS: usize = 64;
 
-/// Gives each table in reach the texts, after its other contexts: nearest first, manifests before prose.
+/// Gives each table in reach the texts, after its other contexts: nearest first, manifests before
+/// prose.
 pub(super) fn deliver(mut shared: Vec<(SharedKind, ObjectRecord)>, layout: &mut Layout) {
     let depth = |object: &ObjectRecord| object.path.matches('/').count();
     shared
@@ -88,7 +91,8 @@ pub(super) fn deliver(mut shared: Vec<(SharedKind, ObjectRecord)>, layout: &mut 
 struct Tables {
     /// Groups are in the order of their paths: those below a directory are neighbours.
     paths: Vec<String>,
-    /// Groups by their directory, and whether they are its tables; otherwise they are folders in it.
+    /// Groups by their directory, and whether they are its tables; otherwise they are folders in
+    /// it.
     near: HashMap<String, Vec<(usize, bool)>>,
     /// What may turn out to be no table.
     artifacts: HashSet<usize>,
@@ -118,7 +122,8 @@ impl Tables {
         tables
     }
 
-    /// The groups that a text at a path may be about, and whether they are tables of its directory, which may have it whole.
+    /// The groups that a text at a path may be about, and whether they are tables of its directory,
+    /// which may have it whole.
     fn reached(&self, kind: SharedKind, path: &str) -> Vec<(usize, bool)> {
         let near = self.near.get(split_path(path).0);
         let near = near.map_or(&[][..], Vec::as_slice);
@@ -165,7 +170,8 @@ fn others(all: &[String], group: &Group, whole: bool) -> Vec<String> {
     others.cloned().collect()
 }
 
-/// The folders below `directory` in which a table lies, whose sections of a README are about it, too.
+/// The folders below `directory` in which a table lies, whose sections of a README are about it,
+/// too.
 fn folders_between(directory: &str, path: &str, kind: SharedKind) -> Vec<String> {
     let mut folders = Vec::new();
     let mut folder = split_path(path).0;

@@ -25,10 +25,12 @@ pub struct TableFile {
     /// The table's name if the file is a table of its own (the path, in a
     /// [`GroupKind::Directory`](super::GroupKind::Directory), where it never is).
     pub table_name: TableName,
-    /// Whether it lies beside a table and may be about it. JSON and plain text of a table's name are tables themselves only if
-    /// they hold rows; plain text of an archive among the files of one table never is.
+    /// Whether it lies beside a table and may be about it. JSON and plain text of a table's name
+    /// are tables themselves only if they hold rows; plain text of an archive among the files of
+    /// one table never is.
     pub is_beside: bool,
-    /// Whether it is JSON of which nothing is declared and that no other file is like by its name: one object is no row then.
+    /// Whether it is JSON of which nothing is declared and that no other file is like by its name:
+    /// one object is no row then.
     pub is_alone: bool,
     /// What people say of it.
     #[serde(with = "shared")]
@@ -62,9 +64,9 @@ impl TableFile {
         }
     }
 
-    /// What a file's summary depends on besides the reading options: the version, the
-    /// `sample_path` (which follows from the path), whether it has to be more than a description or one object, how people say
-    /// that it is read, and what is read with it.
+    /// What a file's summary depends on besides the reading options: the version, the `sample_path`
+    /// (which follows from the path), whether it has to be more than a description or one object,
+    /// how people say that it is read, and what is read with it.
     pub fn content_fingerprint(&self) -> Fingerprint {
         let doubts = (self.is_beside, self.is_alone);
         content_fingerprint(&self.object, doubts, self.declared.as_deref())
@@ -81,8 +83,8 @@ impl TableFile {
     }
 }
 
-/// What [`TableFile::content_fingerprint`] is of an object that lies beside a table of its name, or does not, that is alone, or
-/// is not, and of which this is declared.
+/// What [`TableFile::content_fingerprint`] is of an object that lies beside a table of its name, or
+/// does not, that is alone, or is not, and of which this is declared.
 pub fn content_fingerprint(
     object: &ObjectRecord,
     (is_beside, is_alone): (bool, bool),
@@ -113,10 +115,10 @@ pub fn content_fingerprint(
 }
 
 /// The file's path relative to its table, as far as the path alone tells: for a file that can be
-/// one of many (in a table directory, in a folder of a date, or with a number, date, month or uuid in its name) its path below
-/// the table's directory, or above all dates, else `""`. So a lone `orders.csv` draws the same rows under any name,
-/// and `orders-01.csv` draws the same rows whether `orders-02.csv` is there or not, and compressed, too, or
-/// within an archive.
+/// one of many (in a table directory, in a folder of a date, or with a number, date, month or uuid
+/// in its name) its path below the table's directory, or above all dates, else `""`. So a lone
+/// `orders.csv` draws the same rows under any name, and `orders-01.csv` draws the same rows whether
+/// `orders-02.csv` is there or not, and compressed, too, or within an archive.
 fn sample_path(path: &str) -> &str {
     let whole = path;
     let path = without_compression(path);

@@ -1,4 +1,5 @@
-//! The rules of naming and grouping by example; the invariants over random sets of paths are in `properties.rs`.
+//! The rules of naming and grouping by example; the invariants over random sets of paths are in
+//! `properties.rs`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -1,4 +1,5 @@
-//! From the values of a file's column to those of the table's: parsed, widened, or rendered as text.
+//! From the values of a file's column to those of the table's: parsed, widened, or rendered as
+//! text.
 
 use std::sync::Arc;
 

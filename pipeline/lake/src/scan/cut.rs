@@ -1,4 +1,5 @@
-//! Which files, and which bytes of them, are in a part of a table: of several parts each is about as long.
+//! Which files, and which bytes of them, are in a part of a table: of several parts each is about
+//! as long.
 
 use std::ops::Range;
 

@@ -1,13 +1,16 @@
-//! The scan: the rows of a table as Arrow record batches, whole, typed, in one order, pinned to the versions of its files
-//! that the index knows.
+//! The scan: the rows of a table as Arrow record batches, whole, typed, in one order, pinned to the
+//! versions of its files that the index knows.
 //!
-//! Several files are one relation: columns are united by name as [`limn_profile::TableSummary::merge`] unites them, a column that a
-//! file lacks is null in its rows, partition keys are columns. Types are those of [`schema`]. A cell that does not fit its
-//! column's type is null and counted; no row is lost for it. A file that is damaged costs its own rows, and one line of the
-//! [`Report`]; a file that is not the one that was indexed ends the scan ([`ScanError::Changed`], [`ScanError::Gone`]).
+//! Several files are one relation: columns are united by name as
+//! [`limn_profile::TableSummary::merge`] unites them, a column that a file lacks is null in its
+//! rows, partition keys are columns. Types are those of [`schema`]. A cell that does not fit its
+//! column's type is null and counted; no row is lost for it. A file that is damaged costs its own
+//! rows, and one line of the [`Report`]; a file that is not the one that was indexed ends the scan
+//! ([`ScanError::Changed`], [`ScanError::Gone`]).
 //!
-//! Memory: a few batches and what one file's reader holds; what is fetched ahead of its turn is bounded by
-//! [`ReadOptions::room`], for all scans that share it. A scan that is dropped reads nothing more.
+//! Memory: a few batches and what one file's reader holds; what is fetched ahead of its turn is
+//! bounded by [`ReadOptions::room`], for all scans that share it. A scan that is dropped reads
+//! nothing more.
 
 mod conform;
 mod cut;
@@ -54,10 +57,11 @@ struct Inner {
 /// What is wanted of a table's rows.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// Columns by their places in [`TableRows::schema`], in the order in which they are wanted; none for all.
+    /// Columns by their places in [`TableRows::schema`], in the order in which they are wanted;
+    /// none for all.
     pub columns: Option<Vec<usize>>,
-    /// Rows that do not pass all of them are left out. Files, row groups and pages are left out unread where their bounds
-    /// say so.
+    /// Rows that do not pass all of them are left out. Files, row groups and pages are left out
+    /// unread where their bounds say so.
     pub filters: Vec<Filter>,
     /// No more rows than this.
     pub limit: Option<u64>,
@@ -67,7 +71,8 @@ pub struct Request {
     pub part: Part,
 }
 
-/// One of several parts that together are the table, in its order. Each is a run of whole files, or of row groups.
+/// One of several parts that together are the table, in its order. Each is a run of whole files, or
+/// of row groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Which one, from 0 on.
@@ -130,7 +135,8 @@ struct Notes {
 }
 
 impl Report {
-    /// Rows that readers gave, before filters: of Parquet without those that a filter's columns left out before others were read.
+    /// Rows that readers gave, before filters: of Parquet without those that a filter's columns
+    /// left out before others were read.
     pub fn rows(&self) -> u64 {
         self.rows.load(Ordering::Relaxed)
     }
@@ -140,7 +146,8 @@ impl Report {
         self.files_passed_over.load(Ordering::Relaxed)
     }
 
-    /// One line a damaged file: what is wrong with it, and what to do. Of a great many the first, and how many more there are.
+    /// One line a damaged file: what is wrong with it, and what to do. Of a great many the first,
+    /// and how many more there are.
     pub fn damaged(&self) -> Vec<String> {
         let notes = self.notes();
         let mut lines = notes.damaged.clone();
@@ -181,7 +188,8 @@ impl Report {
     }
 }
 
-/// Decides what files by themselves leave open of how they are read, as [`crate::assemble::merge_files`] does.
+/// Decides what files by themselves leave open of how they are read, as
+/// [`crate::assemble::merge_files`] does.
 pub(crate) fn settle_all(files: &mut [(TableFile, FileSummary)]) {
     let parts = files.iter().map(|(file, summary)| FilePart {
         path: &file.object.path,
@@ -202,8 +210,9 @@ pub(crate) fn settle_all(files: &mut [(TableFile, FileSummary)]) {
 }
 
 impl TableRows {
-    /// The rows of these files of a lake, which the index says are one table. Which rows these are does not depend on
-    /// `options`: of them [`ReadOptions::room`] bounds what is fetched ahead, and [`ReadOptions::confined`] reads views.
+    /// The rows of these files of a lake, which the index says are one table. Which rows these are
+    /// does not depend on `options`: of them [`ReadOptions::room`] bounds what is fetched ahead,
+    /// and [`ReadOptions::confined`] reads views.
     pub fn new(
         store: Store,
         mut files: Vec<(TableFile, FileSummary)>,
@@ -229,8 +238,8 @@ impl TableRows {
         }))
     }
 
-    /// The columns with their types, in the order of [`limn_profile::TableSummary::columns`]; every column may be null. Names are
-    /// unique: one that repeats has a number behind it.
+    /// The columns with their types, in the order of [`limn_profile::TableSummary::columns`]; every
+    /// column may be null. Names are unique: one that repeats has a number behind it.
     pub fn schema(&self) -> SchemaRef {
         self.0.columns.schema.clone()
     }

@@ -93,7 +93,8 @@ struct Run {
     open: VecDeque<OpenFile>,
     /// Files that are open at a time: of several parts one of each.
     most_open: usize,
-    /// Rows that passed filters, which are few of each batch: they come in batches of their own, and keep no others' text.
+    /// Rows that passed filters, which are few of each batch: they come in batches of their own,
+    /// and keep no others' text.
     passed: Option<Passed>,
     /// Rows that may still be given.
     left: u64,
@@ -222,7 +223,8 @@ impl Run {
                     .fetch_add(1, Ordering::Relaxed);
                 continue;
             }
-            // The file whose turn it is is read whatever others hold; before its turn one is if there is room.
+            // The file whose turn it is is read whatever others hold; before its turn one is if
+            // there is room.
             let Inner { files, options, .. } = &*self.table.0;
             let needs = files[file].0.object.size.min(READER);
             let held = match self.open.is_empty() {
@@ -281,7 +283,8 @@ impl Run {
         }
     }
 
-    /// Whether a file may have rows that pass the filters, by its path and by what is known of its columns.
+    /// Whether a file may have rows that pass the filters, by its path and by what is known of its
+    /// columns.
     fn may_pass(&self, file: usize) -> bool {
         let inner = &*self.table.0;
         self.filters.iter().all(|filter| {
@@ -411,11 +414,13 @@ fn known_bounds(column: &ColumnSummary, format: Format, to: &Arrow) -> Option<Bo
     if !profile.exact || profile.is_of_lists() {
         return None;
     }
-    // Where a file gives types, a profile counts what is not a number as null, and its bounds of floats have another precision.
+    // Where a file gives types, a profile counts what is not a number as null, and its bounds of
+    // floats have another precision.
     let is_typed = !format.gives_texts();
     let is_known = match data_type.order() {
         Order::Number => !is_typed || *data_type == DataType::Integer,
-        // Moments of a typed file that no calendar has are among a profile's nulls, and not in its bounds.
+        // Moments of a typed file that no calendar has are among a profile's nulls, and not in its
+        // bounds.
         Order::Instant => {
             let is_whole = !is_typed || profile.nulls == 0;
             is_whole && !matches!(to, Arrow::Timestamp(TimeUnit::Nanosecond, _))

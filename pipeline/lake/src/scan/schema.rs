@@ -1,9 +1,11 @@
 //! The columns of a table's rows, with the types that their values have together.
 //!
-//! Of a table with a log the types are the log's. Of others a type is the one that all files with values give it ([`ColumnSummary::arrow_type`]). Where they differ, and of text, it follows
-//! from the widened [`DataType`]: integers are `Int64` (`Decimal128(38, 0)` beyond 64 bits), fractions `Float64`, days `Date32`,
-//! times `Timestamp(µs)` without a zone, truth values `Boolean`, bytes `Binary`, and all else is text (`Utf8View`), nested
-//! values as JSON. Elements of lists in JSON make a `List`.
+//! Of a table with a log the types are the log's. Of others a type is the one that all files with
+//! values give it ([`ColumnSummary::arrow_type`]). Where they differ, and of text, it follows from
+//! the widened [`DataType`]: integers are `Int64` (`Decimal128(38, 0)` beyond 64 bits), fractions
+//! `Float64`, days `Date32`, times `Timestamp(µs)` without a zone, truth values `Boolean`, bytes
+//! `Binary`, and all else is text (`Utf8View`), nested values as JSON. Elements of lists in JSON
+//! make a `List`.
 
 use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr;

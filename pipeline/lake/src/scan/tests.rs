@@ -680,7 +680,8 @@ async fn a_scan_that_is_dropped_reads_nothing_more() {
     assert!(report.rows() < 400_000, "{}", report.rows());
 }
 
-/// Files that other programs wrote (`pipeline/formats/tests/data`): as many rows as their summaries tell, and none damaged.
+/// Files that other programs wrote (`pipeline/formats/tests/data`): as many rows as their summaries
+/// tell, and none damaged.
 #[tokio::test]
 async fn files_that_others_wrote_are_scanned() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats/tests/data");

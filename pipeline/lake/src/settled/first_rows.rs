@@ -1,9 +1,10 @@
 //! First rows that may be a header as well as data.
 //!
-//! Names are compared however they are spelt ([`spelt`]). They are *known* if they stand in a header for sure, or above two files at least. A file whose first row was taken
-//! for a header has one of data there if names are known for as many columns, as many of them of numbers or dates, and it
-//! has none of these names; one without a header has one if all cells of its first row are known names, in their order.
-//! Other files stay as they are by themselves.
+//! Names are compared however they are spelt ([`spelt`]). They are *known* if they stand in a
+//! header for sure, or above two files at least. A file whose first row was taken for a header has
+//! one of data there if names are known for as many columns, as many of them of numbers or dates,
+//! and it has none of these names; one without a header has one if all cells of its first row are
+//! known names, in their order. Other files stay as they are by themselves.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -34,7 +35,8 @@ struct Known {
     names: HashMap<(usize, usize), HashSet<String>>,
 }
 
-/// How many columns of a file are of numbers or dates; without rows, how many cells of its first row.
+/// How many columns of a file are of numbers or dates; without rows, how many cells of its first
+/// row.
 pub(crate) fn typed(summary: &FileSummary) -> usize {
     let is_ordered = |data_type: &DataType| data_type.order() != Order::Text;
     match summary.first_row() {

@@ -1,4 +1,5 @@
-//! The columns of a table by its log: which columns of files they are, and the values of what a file lacks.
+//! The columns of a table by its log: which columns of files they are, and the values of what a
+//! file lacks.
 
 use std::borrow::Cow;
 
@@ -11,7 +12,8 @@ pub(crate) fn table<'a>(
     files.find_map(FileSummary::logged_table)
 }
 
-/// The summaries with the names that the log gives their columns. What the log does not have is no column of the table.
+/// The summaries with the names that the log gives their columns. What the log does not have is no
+/// column of the table.
 pub(super) fn named<'a>(files: &[FilePart<'a>], table: &LoggedTable) -> Vec<Cow<'a, FileSummary>> {
     let columns = LoggedColumns::of(table);
     let named = |file: &FilePart<'a>| {
@@ -29,8 +31,8 @@ pub(super) fn named<'a>(files: &[FilePart<'a>], table: &LoggedTable) -> Vec<Cow<
     files.iter().map(named).collect()
 }
 
-/// The values that all rows of a file have by the log: of columns that the file itself lacks. None where no log speaks of the
-/// file. The summary is as the file has it.
+/// The values that all rows of a file have by the log: of columns that the file itself lacks. None
+/// where no log speaks of the file. The summary is as the file has it.
 pub(crate) fn constants(
     summary: &FileSummary,
     columns: Option<&LoggedColumns<'_>>,

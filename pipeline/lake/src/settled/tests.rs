@@ -440,7 +440,8 @@ fn cell(way: u8, n: u8) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever files meet: what is decided does not depend on their order, and a scan reads what the profile says.
+    /// Whatever files meet: what is decided does not depend on their order, and a scan reads what
+    /// the profile says.
     #[test]
     fn profiles_and_scans_agree(
         files in proptest::collection::vec((0u8..7, any::<bool>(), proptest::collection::vec(any::<u8>(), 1..6)), 1..6),

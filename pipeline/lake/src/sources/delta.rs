@@ -1,7 +1,8 @@
 //! Delta Lake tables, by their transaction log.
 //!
-//! The log is replayed by `delta_kernel`: commits, checkpoints of every kind, column mapping, deletion vectors, and whether a table
-//! asks for what it does not support. Rows are read by limn's own scan, so no handler of the library reads data files.
+//! The log is replayed by `delta_kernel`: commits, checkpoints of every kind, column mapping,
+//! deletion vectors, and whether a table asks for what it does not support. Rows are read by limn's
+//! own scan, so no handler of the library reads data files.
 
 mod of_log;
 

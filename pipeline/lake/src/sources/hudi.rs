@@ -1,8 +1,10 @@
-//! Apache Hudi tables of versions 5, 6, 8 and 9, by their timelines: which file groups there are, and the base file of each that
-//! is live. Files of changes of tables that merge on read are counted, and not merged.
+//! Apache Hudi tables of versions 5, 6, 8 and 9, by their timelines: which file groups there are,
+//! and the base file of each that is live. Files of changes of tables that merge on read are
+//! counted, and not merged.
 //!
-//! What is completed shows in the names of the timeline's files, and what a base file is in its own name. So of an unchanged
-//! table the properties are read, the newest commit for the schema, and the actions that replaced file groups.
+//! What is completed shows in the names of the timeline's files, and what a base file is in its own
+//! name. So of an unchanged table the properties are read, the newest commit for the schema, and
+//! the actions that replaced file groups.
 
 mod commit;
 mod properties;
@@ -78,7 +80,8 @@ impl Source for Hudi {
         let log = join(folder, HOODIE);
         let own = listed.below(&log).iter();
         let own = own.filter(|it| table_of(&it.path) == Some(folder));
-        // Any file of the timeline may say something else of those before, and files may be listed later than it.
+        // Any file of the timeline may say something else of those before, and files may be listed
+        // later than it.
         let mut all = Hasher::new("timeline");
         own.for_each(|it| it.feed(&mut all));
         let objects = listed.below(folder).iter().map(|it| it.path.as_str());
@@ -251,8 +254,8 @@ impl<'a> Table<'a> {
         table.await
     }
 
-    /// The paths of the table's files, whether filters leave them out or not: which are live does not depend on that. None
-    /// where a folder of the table could not be listed.
+    /// The paths of the table's files, whether filters leave them out or not: which are live does
+    /// not depend on that. None where a folder of the table could not be listed.
     fn paths(&self) -> Option<Vec<&'a str>> {
         let objects = self.listed.below(self.folder);
         let objects = objects.iter().map(|it| it.path.as_str());

@@ -1,5 +1,5 @@
-//! Apache Iceberg tables of versions 1 to 3, by the metadata in their folders: the newest metadata file, its current snapshot, the
-//! manifests of that, and the files that are live in them.
+//! Apache Iceberg tables of versions 1 to 3, by the metadata in their folders: the newest metadata
+//! file, its current snapshot, the manifests of that, and the files that are live in them.
 
 mod manifests;
 mod metadata;
@@ -168,8 +168,8 @@ async fn read_metadata(lake: &Store, object: &ObjectRecord) -> Result<Metadata, 
     Ok(metadata)
 }
 
-/// A data file as its manifest has it: it is never changed (specification, "File System Operations"), so its version is where it
-/// lies.
+/// A data file as its manifest has it: it is never changed (specification, "File System
+/// Operations"), so its version is where it lies.
 fn as_stated(path: String, file: &Entry) -> ObjectRecord {
     let location = plain_location(&file.path);
     let location = match location.starts_with('/') {
@@ -247,7 +247,8 @@ impl Table<'_> {
             .await
     }
 
-    /// The path in the lake of what the metadata names: below the table's location, wherever the table is now, or in the lake.
+    /// The path in the lake of what the metadata names: below the table's location, wherever the
+    /// table is now, or in the lake.
     fn within(&self, named: &str) -> Result<String, FileError> {
         let own = path_below(named, &self.metadata.location);
         let own = own.map(|path| join(self.folder, &path));

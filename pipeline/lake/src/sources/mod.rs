@@ -1,9 +1,11 @@
 //! Tables that have a log, which says what their rows are: Delta Lake, Apache Iceberg, Apache Hudi.
 //!
-//! A [`Source`] knows such a table by what lies in its folder, and opens it: its version, its columns, and the files that are
-//! live in it, each with what the log says of it ([`limn_profile::Logged`]). What else lies in the folder is none of the table's.
-//! Everything after that is as with any table: files are summarised, once a version; summaries are merged; rows are scanned.
-//! In a catalog nothing is listed but each table's metadata file of now: its files are what its manifests say.
+//! A [`Source`] knows such a table by what lies in its folder, and opens it: its version, its
+//! columns, and the files that are live in it, each with what the log says of it
+//! ([`limn_profile::Logged`]). What else lies in the folder is none of the table's. Everything
+//! after that is as with any table: files are summarised, once a version; summaries are merged;
+//! rows are scanned. In a catalog nothing is listed but each table's metadata file of now: its
+//! files are what its manifests say.
 
 #[cfg(feature = "delta")]
 mod delta;
@@ -34,8 +36,8 @@ const HOODIE: &str = ".hoodie";
 /// A kind of table that has a log.
 #[async_trait]
 trait Source: Send + Sync {
-    /// The log of the table in a folder, as an object with a version: a table whose log is as it was has the files that it had.
-    /// It follows from the listing alone.
+    /// The log of the table in a folder, as an object with a version: a table whose log is as it
+    /// was has the files that it had. It follows from the listing alone.
     ///
     /// # Errors
     /// Nothing of the log has a version.
@@ -111,8 +113,8 @@ impl<'a> Listed<'a> {
         self.objects.get(at.ok()?)
     }
 
-    /// The table of files that a log names: with the objects that they are. One that was not listed may have come since, or have
-    /// a name that is not listed.
+    /// The table of files that a log names: with the objects that they are. One that was not listed
+    /// may have come since, or have a name that is not listed.
     async fn table(
         &self,
         lake: &Store,
@@ -195,12 +197,14 @@ enum Kind {
     Uncommitted,
 }
 
-/// Whether an object is a part of a table's log, as its path says: it is listed, though its name is hidden.
+/// Whether an object is a part of a table's log, as its path says: it is listed, though its name is
+/// hidden.
 pub fn is_of_log(path: &str) -> bool {
     log_folder(path).is_some()
 }
 
-/// The folder that an object goes with if it is a part of a table's log: what leaves out that folder leaves out the object.
+/// The folder that an object goes with if it is a part of a table's log: what leaves out that
+/// folder leaves out the object.
 pub fn log_folder(path: &str) -> Option<&str> {
     let changes = || hudi::is_log_file(path).then(|| split_path(path).0);
     log_of(path).or_else(changes)
@@ -267,8 +271,8 @@ fn is_commit(path: &str) -> bool {
     split_path(folder).1 == DELTA_LOG && number.is_some_and(is_number)
 }
 
-/// Whether this is a metadata file of an Iceberg table: `metadata/v1.metadata.json`, or a number and a UUID, as in
-/// `metadata/00001-5a1c….metadata.json`.
+/// Whether this is a metadata file of an Iceberg table: `metadata/v1.metadata.json`, or a number
+/// and a UUID, as in `metadata/00001-5a1c….metadata.json`.
 fn is_metadata(path: &str) -> bool {
     let (folder, name) = split_path(path);
     let mut ends = [".gz.metadata.json", ".metadata.json.gz", ".metadata.json"].into_iter();
@@ -310,13 +314,14 @@ impl Kind {
     }
 }
 
-/// Opens the table of a folder. Of a log that is as it was when the index last saw the table (`known`), nothing is read.
+/// Opens the table of a folder. Of a log that is as it was when the index last saw the table
+/// (`known`), nothing is read.
 ///
 /// Must be called on a tokio runtime.
 ///
 /// # Errors
-/// A [`FileError`] that names the log: it is damaged, needs what is not supported, names files that are not there or outside of
-/// the lake; the store's.
+/// A [`FileError`] that names the log: it is damaged, needs what is not supported, names files that
+/// are not there or outside of the lake; the store's.
 pub async fn open(
     lake: &Store,
     found: &Found,

@@ -133,7 +133,8 @@ fn repeats_in_a_long_column_are_seen() {
         assert!(share(few.distinct(), 36_200) < 1.11, "{few:?}");
         taken_for_unique += usize::from(few.is_unique());
     }
-    // A repeat is in the sample in half of the cases, and in half of the others the count is too low.
+    // A repeat is in the sample in half of the cases, and in half of the others the count is too
+    // low.
     assert!((1..=8).contains(&taken_for_unique), "{taken_for_unique}");
 }
 

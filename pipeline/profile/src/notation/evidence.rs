@@ -107,7 +107,8 @@ impl Numbers {
         (self.styles != 0).then_some(self)
     }
 
-    /// The likeliest notation, and the others that fit; none does where people declare the decimal mark.
+    /// The likeliest notation, and the others that fit; none does where people declare the decimal
+    /// mark.
     fn decide(
         &self,
         file: File,
@@ -267,8 +268,8 @@ impl Evidence {
         }
     }
 
-    /// Takes a value that is no plain number and no ISO date, or comes after one. Returns whether any notation is
-    /// left: if not, there is no need for more values.
+    /// Takes a value that is no plain number and no ISO date, or comes after one. Returns whether
+    /// any notation is left: if not, there is no need for more values.
     pub fn take(&mut self, value: &str) -> bool {
         self.seen = true;
         self.numbers = self.numbers.take().and_then(|it| it.take(value));

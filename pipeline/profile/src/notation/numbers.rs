@@ -70,7 +70,8 @@ impl NumberStyle {
         }
     }
 
-    /// The decimal mark that numbers show to be theirs, if no other reading fits: in groups by spaces it may occur in none.
+    /// The decimal mark that numbers show to be theirs, if no other reading fits: in groups by
+    /// spaces it may occur in none.
     pub fn proven_decimal(self) -> Option<char> {
         match self {
             NumberStyle::Point | NumberStyle::PointSpaces | NumberStyle::PointApostrophes => None,

@@ -40,8 +40,8 @@ macro_rules! months {
 
 /// All forms that have a name.
 ///
-/// Dates are days of the calendar; which of the two first numbers of `12/31/2024` and `31/12/2024` is the month is
-/// left open.
+/// Dates are days of the calendar; which of the two first numbers of `12/31/2024` and `31/12/2024`
+/// is the month is left open.
 pub const DETECTORS: &[Detector] = &[
     checked("YYYY-MM-DD", "[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}", is_instant),
     checked("YYYY/MM/DD", "[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}", is_instant),
@@ -132,7 +132,8 @@ pub const DETECTORS: &[Detector] = &[
     ),
     checked(
         "phone",
-        // With the country's code; as North America writes them; with the zero that national numbers begin with.
+        // With the country's code; as North America writes them; with the zero that national
+        // numbers begin with.
         r"\+[1-9][0-9 ()./-]{6,20}|(?:1[ .-])?(?:\([2-9][0-9]{2}\) ?|[2-9][0-9]{2}[ .-])[2-9][0-9]{2}[ .-][0-9]{4}(?: ?(?:x|ext\.?) ?[0-9]{1,5})?|\(?0[1-9][0-9]{0,4}\)?[ /-][0-9][0-9 /-]{4,12}",
         is_dialled,
     ),
@@ -143,7 +144,8 @@ pub const DETECTORS: &[Detector] = &[
     ),
 ];
 
-/// All expressions at once. A test says that they compile; if they did not, no value would have a named form.
+/// All expressions at once. A test says that they compile; if they did not, no value would have a
+/// named form.
 static FORMS: LazyLock<RegexSet> = LazyLock::new(|| {
     let whole = |detector: &Detector| format!("^(?-u:{})$", detector.form);
     RegexSet::new(DETECTORS.iter().map(whole)).unwrap_or_else(|_| RegexSet::empty())

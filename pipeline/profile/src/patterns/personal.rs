@@ -1,10 +1,12 @@
 //! Numbers that stand for a person or a person's money, recognised by the digits that guard them
 //! against slips of the pen.
 //!
-//! Chance passes the check of one in ten numbers of a card (Luhn, ISO/IEC 7812), and of one in 97 of an account
-//! (ISO 13616) or of the national ones below; prefixes, lengths and places of letters leave fewer.
+//! Chance passes the check of one in ten numbers of a card (Luhn, ISO/IEC 7812), and of one in 97
+//! of an account (ISO 13616) or of the national ones below; prefixes, lengths and places of letters
+//! leave fewer.
 
-/// A number of a payment card: an issuer's beginning, the length that goes with it, and Luhn's digit.
+/// A number of a payment card: an issuer's beginning, the length that goes with it, and Luhn's
+/// digit.
 pub(super) fn is_card(value: &str) -> bool {
     let digits = digits(value);
     let begins = |count: usize| {
@@ -28,7 +30,8 @@ pub(super) fn is_card(value: &str) -> bool {
     is_issued && luhn(&digits)
 }
 
-/// An international bank account number: moved to the end and written as digits, its first four characters leave 1.
+/// An international bank account number: moved to the end and written as digits, its first four
+/// characters leave 1.
 pub(super) fn is_account(value: &str) -> bool {
     let letters: Vec<u8> = value
         .bytes()
@@ -40,9 +43,9 @@ pub(super) fn is_account(value: &str) -> bool {
     (15..=34).contains(&letters.len()) && remainder(account.iter().chain(country), 97) == 1
 }
 
-/// A number that a state gave a person, of those that are guarded or have a form of their own: of Brazil (CPF), China, France
-/// (NIR), Italy (codice fiscale, by its form), Spain (DNI, NIE), Sweden, the United Kingdom (NINO, by its form) and the
-/// United States (SSN, by its form).
+/// A number that a state gave a person, of those that are guarded or have a form of their own: of
+/// Brazil (CPF), China, France (NIR), Italy (codice fiscale, by its form), Spain (DNI, NIE),
+/// Sweden, the United Kingdom (NINO, by its form) and the United States (SSN, by its form).
 pub(super) fn is_national(value: &str) -> bool {
     let digits = digits(value);
     let text: Vec<u8> = value
@@ -72,7 +75,8 @@ fn digits(value: &str) -> Vec<u8> {
         .collect()
 }
 
-/// ISO/IEC 7812-1, annex B: every second digit from the right but one is doubled, and all digits add up to tens.
+/// ISO/IEC 7812-1, annex B: every second digit from the right but one is doubled, and all digits
+/// add up to tens.
 fn luhn(digits: &[u8]) -> bool {
     let sum: u32 = digits
         .iter()
@@ -104,8 +108,8 @@ fn is_american(digits: &[u8]) -> bool {
     area != 0 && area != 666 && area < 900 && number(3..5) != 0 && number(5..9) != 0
 }
 
-/// Eight digits, of which a foreigner's first is X, Y or Z, and a letter for what 23 leaves of them. Two letters at the
-/// beginning are British.
+/// Eight digits, of which a foreigner's first is X, Y or Z, and a letter for what 23 leaves of
+/// them. Two letters at the beginning are British.
 fn is_spanish(text: &[u8]) -> bool {
     const LETTERS: &[u8; 23] = b"TRWAGMYFPDXBNJZSQVHLCKE";
     let Some((last, number)) = text.split_last() else {

@@ -46,7 +46,8 @@ impl Class {
     }
 }
 
-/// Runs of characters of one class, with their lengths; or those of several values with the same runs.
+/// Runs of characters of one class, with their lengths; or those of several values with the same
+/// runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     runs: Vec<(Class, Length)>,
@@ -60,8 +61,9 @@ enum Length {
 }
 
 impl Shape {
-    /// The shape of a value that may be a code: short, in letters, digits, punctuation and at most two spaces. None
-    /// of decimal and of signed numbers, and of words without digits that are not in capitals.
+    /// The shape of a value that may be a code: short, in letters, digits, punctuation and at most
+    /// two spaces. None of decimal and of signed numbers, and of words without digits that are not
+    /// in capitals.
     pub(super) fn of(value: &str) -> Option<Shape> {
         let value = value.trim_ascii();
         if value.len() > LONGEST || value.bytes().filter(|byte| *byte == b' ').count() > 2 {

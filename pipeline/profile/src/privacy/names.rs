@@ -1,9 +1,11 @@
 //! Names of columns that are values themselves, and summaries without them.
 //!
-//! A name may be a value: JSON whose keys are data, a matrix of persons, a text without a header of which the first row was
-//! taken for one. A name that is, or holds, what people are known by ([`super::kind_of`]) is not kept where values are not. Where
-//! no value at all is to be kept, of a first row that only may be a header the names stay that are made of [`USUAL`] words
-//! alone: those say nothing of anybody, whatever the row was. The other columns are called by their place, `column_3`.
+//! A name may be a value: JSON whose keys are data, a matrix of persons, a text without a header of
+//! which the first row was taken for one. A name that is, or holds, what people are known by
+//! ([`super::kind_of`]) is not kept where values are not. Where no value at all is to be kept, of a
+//! first row that only may be a header the names stay that are made of [`USUAL`] words alone: those
+//! say nothing of anybody, whatever the row was. The other columns are called by their place,
+//! `column_3`.
 
 use std::collections::HashMap;
 
@@ -54,14 +56,16 @@ fn is_usual(name: &str) -> bool {
     !words.is_empty() && digits <= DIGITS && words.iter().all(is_known)
 }
 
-/// Whether a column's name is a value that is not to be kept, be it as one key of a path (`users.+49 30 901820.age`).
+/// Whether a column's name is a value that is not to be kept, be it as one key of a path
+/// (`users.+49 30 901820.age`).
 fn is_value(name: &str) -> bool {
     let mut keys = name.split('.').map(|key| key.trim_end_matches("[]"));
     kind_of(name).is_some() || keys.any(|key| kind_of(key).is_some())
 }
 
 impl FileSummary {
-    /// Calls the columns by their places whose names are not to be kept. Doing so twice changes nothing.
+    /// Calls the columns by their places whose names are not to be kept. Doing so twice changes
+    /// nothing.
     pub(super) fn redact_names(&mut self, redact: Redact) {
         let presumed = self.presumed_names;
         let is_kept = |name: &str| match redact {

@@ -239,7 +239,8 @@ fn numbers_that_are_secrets_are_withheld_and_flags_are_none() {
 
 #[test]
 fn an_address_among_other_values_is_kept_by_no_file() {
-    // In one file addresses are many, in the other one is the least of the values and one the greatest.
+    // In one file addresses are many, in the other one is the least of the values and one the
+    // greatest.
     let people: Vec<String> = (10..40).map(|at| format!("desk {at}")).collect();
     let mut rest: Vec<&str> = people.iter().map(String::as_str).collect();
     rest.extend(["aaa@example.org", "zzz@example.org"]);

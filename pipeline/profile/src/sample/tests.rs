@@ -124,7 +124,8 @@ fn the_merged_sample_is_uniform_over_all_rows() {
 
 #[test]
 fn pairs_of_rows_are_uniform_too() {
-    // Rows of one file, of two files, and of files with nearly the same path are drawn independently.
+    // Rows of one file, of two files, and of files with nearly the same path are drawn
+    // independently.
     let files = [("x1.csv", 4u64), ("x2.csv", 4), ("x3.csv", 4)];
     let mut pairs = vec![0u64; 12 * 12];
     for seed in 0..20_000 {

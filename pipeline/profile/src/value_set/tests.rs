@@ -75,9 +75,9 @@ fn all_values_of_a_small_column_below_the_threshold_of_a_larger_one_are_counted(
     assert_eq!((unseen.low, unseen.high), (0.0, 1.0));
 }
 
-/// Estimates of (a, b, shared) distinct values over many tables: the root mean square error of the containment of
-/// the first in the second and of Jaccard, the worst intersection's relative error, and the share of intervals
-/// that hold the truth.
+/// Estimates of (a, b, shared) distinct values over many tables: the root mean square error of the
+/// containment of the first in the second and of Jaccard, the worst intersection's relative error,
+/// and the share of intervals that hold the truth.
 fn measured(a: u64, b: u64, shared: u64) -> (f64, f64, f64) {
     const TABLES: u64 = 100;
     let (mut contained, mut jaccard, mut held) = (0.0, 0.0, 0.0);

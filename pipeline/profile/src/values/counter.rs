@@ -273,13 +273,15 @@ impl ValueCounter {
     }
 }
 
-/// What a value adds to the digest of a column where it stands before all that were counted, of which the first is number 1.
+/// What a value adds to the digest of a column where it stands before all that were counted, of
+/// which the first is number 1.
 pub fn first_placed(value: &str) -> u64 {
     placed(xxh3_64(value.as_bytes()), 0)
 }
 
-/// What the hash of a value adds to the digest of a column where it is the n-th value: the finaliser of splitmix64, so that
-/// other values, or the same in another order, sum to something else.
+/// What the hash of a value adds to the digest of a column where it is the n-th value: the
+/// finaliser of splitmix64, so that other values, or the same in another order, sum to something
+/// else.
 fn placed(hash: u64, n: u64) -> u64 {
     let x = hash ^ n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,12 +1,14 @@
 //! How many distinct values a long column has: HyperLogLog over 64-bit hashes.
 //!
-//! Flajolet, Fusy, Gandouet & Meunier 2007, in the form of Heule, Nunkesser & Hall 2013 (64-bit hashes, no
-//! correction for large numbers) with the estimator of Ertl 2017 ("New cardinality estimation algorithms for
-//! HyperLogLog sketches", algorithm 6), which has no bias to correct by tables and no switch between ranges.
+//! Flajolet, Fusy, Gandouet & Meunier 2007, in the form of Heule, Nunkesser & Hall 2013 (64-bit
+//! hashes, no correction for large numbers) with the estimator of Ertl 2017 ("New cardinality
+//! estimation algorithms for HyperLogLog sketches", algorithm 6), which has no bias to correct by
+//! tables and no switch between ranges.
 //!
-//! The registers are a function of the set of hashes: any split of the values and any order of merging give
-//! the same. A hash's lowest bits choose the register, and the zeros above them its rank, so a sketch of
-//! 2^p registers folds exactly into the one of 2^(p−1) that the same hashes would have made.
+//! The registers are a function of the set of hashes: any split of the values and any order of
+//! merging give the same. A hash's lowest bits choose the register, and the zeros above them its
+//! rank, so a sketch of 2^p registers folds exactly into the one of 2^(p−1) that the same hashes
+//! would have made.
 //!
 //! The relative standard error is about 1.04 / √registers: 3.25 % at 1024.
 
@@ -29,8 +31,8 @@ pub struct HyperLogLog {
 }
 
 impl HyperLogLog {
-    /// An empty sketch for a column that keeps `kept` values: eight registers a value, so that sketches of
-    /// many columns are bounded as their values are.
+    /// An empty sketch for a column that keeps `kept` values: eight registers a value, so that
+    /// sketches of many columns are bounded as their values are.
     pub(crate) fn for_kept(kept: usize) -> Self {
         let registers = (kept * REGISTERS_A_VALUE).clamp(1 << FEWEST, 1 << MOST);
         HyperLogLog {
@@ -110,8 +112,8 @@ impl HyperLogLog {
         is_right.then_some(HyperLogLog { registers })
     }
 
-    /// The standard error of [`HyperLogLog::estimate`], as a share of the true number (Flajolet et al. 2007,
-    /// theorem 1).
+    /// The standard error of [`HyperLogLog::estimate`], as a share of the true number (Flajolet et
+    /// al. 2007, theorem 1).
     pub fn standard_error(&self) -> f64 {
         1.04 / (self.registers.len() as f64).sqrt()
     }

@@ -7,11 +7,12 @@
 //! | truth values | equal in any case: `true`, `True`, `TRUE` |
 //! | everything else | equal as text, byte by byte, but for white space around it |
 //!
-//! The types of the two columns do not matter: an integer of Parquet is the integer of a CSV file, and a
-//! column of whole numbers that became `1.0, 2.0` because some were missing (pandas does that) still joins
-//! the column of integers it refers to. The price: versions `3.1` and `3.10` count as equal in overlaps.
-//! Numbers with leading zeros (`007`), exponents or group separators, and dates in other forms than these, are compared
-//! as text; a time with a zone equals that with the same zone only. So is a text of more than [`LONGEST`] bytes.
+//! The types of the two columns do not matter: an integer of Parquet is the integer of a CSV file,
+//! and a column of whole numbers that became `1.0, 2.0` because some were missing (pandas does
+//! that) still joins the column of integers it refers to. The price: versions `3.1` and `3.10`
+//! count as equal in overlaps. Numbers with leading zeros (`007`), exponents or group separators,
+//! and dates in other forms than these, are compared as text; a time with a zone equals that with
+//! the same zone only. So is a text of more than [`LONGEST`] bytes.
 //!
 //! This decides about overlaps only. Distinct counts and frequent values keep every spelling.
 
@@ -19,8 +20,8 @@ use std::borrow::Cow;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Texts of more bytes are only equal to themselves. Stored values are cut at 200 characters, and the rule must
-/// not need what was cut off.
+/// Texts of more bytes are only equal to themselves. Stored values are cut at 200 characters, and
+/// the rule must not need what was cut off.
 const LONGEST: usize = 200;
 
 /// The one text that stands for all values which are equal to `value` in a join.
@@ -64,8 +65,8 @@ fn hash_of_key(value: &str, hash: u64) -> u64 {
     }
 }
 
-/// Whether it takes no more than a glance to see that a value is its own key, as most are: words, whole numbers, and
-/// others that begin with a digit and end with another one than zero.
+/// Whether it takes no more than a glance to see that a value is its own key, as most are: words,
+/// whole numbers, and others that begin with a digit and end with another one than zero.
 #[inline]
 fn is_own_key(value: &[u8]) -> bool {
     match value {
@@ -79,8 +80,8 @@ fn is_own_key(value: &[u8]) -> bool {
     }
 }
 
-/// The key of a time of whole seconds that is parted from its day by a space, as most are in text; what others have takes
-/// a memory of its own.
+/// The key of a time of whole seconds that is parted from its day by a space, as most are in text;
+/// what others have takes a memory of its own.
 fn parted_by_space(value: &[u8]) -> Option<[u8; 19]> {
     let mut key: [u8; 19] = value.try_into().ok()?;
     let is_time = key.iter().zip(b"0000-00-00 00:00:00").all(|(byte, form)| {
@@ -95,8 +96,8 @@ fn parted_by_space(value: &[u8]) -> Option<[u8; 19]> {
     (is_time && !key.ends_with(b"T00:00:00")).then_some(key)
 }
 
-/// The shortest spelling of a day and its time: `T` between them, no zeros at the end of the fraction, no time at
-/// midnight without a zone. `None` for what is none.
+/// The shortest spelling of a day and its time: `T` between them, no zeros at the end of the
+/// fraction, no time at midnight without a zone. `None` for what is none.
 fn time(value: &str) -> Option<Cow<'_, str>> {
     let (day, rest) = value.split_at_checked(10)?;
     let (clock, rest) = rest.get(1..)?.split_at_checked(8)?;
@@ -130,8 +131,9 @@ fn time(value: &str) -> Option<Cow<'_, str>> {
     })
 }
 
-/// The shortest spelling of a plain decimal number: no plus sign, no zeros at the end of the fraction, no point
-/// without a fraction, a digit before the point, no negative zero. `None` for what is none.
+/// The shortest spelling of a plain decimal number: no plus sign, no zeros at the end of the
+/// fraction, no point without a fraction, a digit before the point, no negative zero. `None` for
+/// what is none.
 fn decimal(value: &str) -> Option<Cow<'_, str>> {
     let unsigned = value.strip_prefix(['+', '-']).unwrap_or(value);
     let negative = value.starts_with('-');

@@ -30,8 +30,8 @@ enum Read {
     Parts(Parts),
 }
 
-/// `{"k": limit, "l": lowest, "b": beyond, "h": registers, "w": withheld}`, empty and default parts left out. Values
-/// of one count are together after it: `[[3,",c"],[1,",a,b"]]`.
+/// `{"k": limit, "l": lowest, "b": beyond, "h": registers, "w": withheld}`, empty and default parts
+/// left out. Values of one count are together after it: `[[3,",c"],[1,",a,b"]]`.
 #[derive(Deserialize)]
 struct Parts {
     #[serde(rename = "k", default = "default_limit")]
@@ -74,8 +74,8 @@ impl<'de> Deserialize<'de> for Frequent {
     }
 }
 
-/// `[count, joined, cut, …]`: values in one text, each after a separator that none of them holds; then those that were cut, as
-/// `[text, hash]`.
+/// `[count, joined, cut, …]`: values in one text, each after a separator that none of them holds;
+/// then those that were cut, as `[text, hash]`.
 struct Group(Vec<Counted>);
 
 #[derive(Deserialize)]

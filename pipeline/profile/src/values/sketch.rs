@@ -1,4 +1,5 @@
-//! Sketches: distinct values as the catalog stores them, in binary (docs/index-format.md, "Sketches").
+//! Sketches: distinct values as the catalog stores them, in binary (docs/index-format.md,
+//! "Sketches").
 //!
 //! | bytes | what |
 //! |---|---|
@@ -7,10 +8,11 @@
 //! | groups | the values of lowest hash |
 //! | groups, registers | only beyond the exact case: other frequent values; then, to the end, the packed registers, if any |
 //!
-//! *Groups* are their number, then for each a count, the number of values that occur so often, these in the order of their
-//! bytes, and [`END`]. A value begins with [`SAME`] plus the number of bytes, eight at most, that it shares with the one before
-//! it in the group; the rest of its UTF-8 bytes follow. One that was cut is what is left of it, then [`CUT`] and the hash
-//! of the whole. None of these bytes occurs in UTF-8, so the next one ends a value. Numbers are LEB128.
+//! *Groups* are their number, then for each a count, the number of values that occur so often,
+//! these in the order of their bytes, and [`END`]. A value begins with [`SAME`] plus the number of
+//! bytes, eight at most, that it shares with the one before it in the group; the rest of its UTF-8
+//! bytes follow. One that was cut is what is left of it, then [`CUT`] and the hash of the whole.
+//! None of these bytes occurs in UTF-8, so the next one ends a value. Numbers are LEB128.
 //!
 //! Hashes of whole values are not stored: they are as long as most values, and nothing packs them.
 
@@ -40,7 +42,8 @@ pub enum SketchError {
 }
 
 impl Frequent {
-    /// The values as the catalog stores them; none where there are none, or where they are withheld.
+    /// The values as the catalog stores them; none where there are none, or where they are
+    /// withheld.
     #[must_use]
     pub fn to_sketch(&self) -> Option<Vec<u8>> {
         if self.is_empty() || self.is_withheld() {

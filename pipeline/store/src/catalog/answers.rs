@@ -1,4 +1,5 @@
-//! What a catalog answers (Iceberg REST Catalog API, `rest-catalog-open-api.yaml`), as far as it is used.
+//! What a catalog answers (Iceberg REST Catalog API, `rest-catalog-open-api.yaml`), as far as it is
+//! used.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! A catalog's server: requests that are tried again, answers that are bounded, a token that goes nowhere else.
+//! A catalog's server: requests that are tried again, answers that are bounded, a token that goes
+//! nowhere else.
 //!
 //! No redirect is followed: the address is its user's word, what a server says is not.
 
@@ -20,7 +21,8 @@ use crate::error::why_unanswered;
 use crate::requests::wait;
 use crate::text::one_line;
 
-/// Bytes of an answer, at most: a table's has its metadata, with all of its snapshots where a server does not leave them out.
+/// Bytes of an answer, at most: a table's has its metadata, with all of its snapshots where a
+/// server does not leave them out.
 const MOST_BYTES: u64 = 32 << 20;
 /// Bytes of an answer that is an error.
 const MOST_SAID: u64 = 64 << 10;
@@ -103,7 +105,8 @@ impl Client {
         self.counters.get_or_init(|| Arc::clone(counters));
     }
 
-    /// The answer to a GET request. `with_credentials` asks for what the table's files can be read with.
+    /// The answer to a GET request. `with_credentials` asks for what the table's files can be read
+    /// with.
     pub(super) async fn get(
         &self,
         url: &Url,

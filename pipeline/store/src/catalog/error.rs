@@ -10,7 +10,8 @@ use crate::web::is_busy;
 /// Why a catalog did not give what it was asked for.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum CatalogError {
-    /// It answered with an error, after as many attempts as make sense; with what it said, or nothing.
+    /// It answered with an error, after as many attempts as make sense; with what it said, or
+    /// nothing.
     #[error("the catalog answered {0}{1}")]
     Status(StatusCode, Said),
     /// Nobody answered, or the answer broke off.

@@ -1,7 +1,9 @@
-//! Listing a catalog: its namespaces, the tables in them, and of each table its metadata file of now.
+//! Listing a catalog: its namespaces, the tables in them, and of each table its metadata file of
+//! now.
 //!
-//! What a catalog may answer without end is bounded: pages, namespaces, their levels, tables. A table that cannot be asked for
-//! costs itself only, a namespace that nobody may look into itself and what is in it.
+//! What a catalog may answer without end is bounded: pages, namespaces, their levels, tables. A
+//! table that cannot be asked for costs itself only, a namespace that nobody may look into itself
+//! and what is in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -64,8 +66,8 @@ impl Page for Tables {
     }
 }
 
-/// The metadata files of all tables in a folder: of the catalog, of a namespace, of a table. Of those that are not `wanted` only
-/// the path is given.
+/// The metadata files of all tables in a folder: of the catalog, of a namespace, of a table. Of
+/// those that are not `wanted` only the path is given.
 pub(crate) fn list(
     catalog: Arc<Catalog>,
     folder: String,
@@ -273,7 +275,8 @@ impl Catalog {
 }
 
 impl Found {
-    /// Takes out tables that lie in another table's folder: whose a file is has to be seen from its path.
+    /// Takes out tables that lie in another table's folder: whose a file is has to be seen from its
+    /// path.
     fn apart(&mut self, catalog: &Catalog) {
         let above = |path: &str| {
             let ends = path.match_indices('/').map(|(at, _)| &path[..at]);

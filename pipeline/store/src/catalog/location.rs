@@ -1,7 +1,7 @@
 //! From a catalog's address, and the environment, to a store.
 //!
-//! Credentials are sent to the host that `LIMN_ICEBERG_HOST` names, and to no other: an index may come from others, and it names
-//! the catalog that `limn sql` asks.
+//! Credentials are sent to the host that `LIMN_ICEBERG_HOST` names, and to no other: an index may
+//! come from others, and it names the catalog that `limn sql` asks.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -1,9 +1,10 @@
 //! `iceberg+https://` and `iceberg+http://`: the tables of an Iceberg REST catalog
 //! ([decision 46](../../../../docs/decisions/046-catalogs.md)).
 //!
-//! A table is a folder that is called by its namespace and name (`sales/orders`), wherever its files are. What is listed of it is
-//! one object, its metadata file of now ([`METADATA`]): its entity tag says which one that is. Its other files are read by their
-//! paths below the table's location ([`vended`]), from stores that are opened as any other.
+//! A table is a folder that is called by its namespace and name (`sales/orders`), wherever its
+//! files are. What is listed of it is one object, its metadata file of now ([`METADATA`]): its
+//! entity tag says which one that is. Its other files are read by their paths below the table's
+//! location ([`vended`]), from stores that are opened as any other.
 
 mod answers;
 mod client;
@@ -339,7 +340,8 @@ impl Catalog {
 /// What stands between the levels of a namespace in an address.
 const SEPARATOR: &str = "\u{1f}";
 
-/// The folders above a path that may be a table's: a namespace and a name, or more levels; each with the path below it.
+/// The folders above a path that may be a table's: a namespace and a name, or more levels; each
+/// with the path below it.
 fn folders(path: &str) -> impl Iterator<Item = (&str, &str)> {
     let ends = path.match_indices('/').skip(1).take(MOST_LEVELS);
     ends.map(|(at, _)| (&path[..at], &path[at + 1..]))

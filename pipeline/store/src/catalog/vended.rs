@@ -1,7 +1,9 @@
-//! Where a table's files lie, and what opens the store there: the environment, or what the catalog gives.
+//! Where a table's files lie, and what opens the store there: the environment, or what the catalog
+//! gives.
 //!
-//! Where the environment has credentials of a cloud, they are used, and the catalog's are not asked for. Those of a catalog live
-//! in memory alone. An endpoint that a catalog names gets its own credentials and no others.
+//! Where the environment has credentials of a cloud, they are used, and the catalog's are not asked
+//! for. Those of a catalog live in memory alone. An endpoint that a catalog names gets its own
+//! credentials and no others.
 
 use std::time::{Duration, SystemTime};
 
@@ -38,14 +40,16 @@ const HOLDS: Duration = Duration::from_secs(15 * 60);
 /// Credentials are asked for anew so long before they end.
 const BEFORE_END: Duration = Duration::from_secs(60);
 
-/// Whether the environment itself says with what credentials files are read, or that none are wanted.
+/// Whether the environment itself says with what credentials files are read, or that none are
+/// wanted.
 pub(super) fn has_own(access: &Access, variables: &Variables) -> bool {
     let mut credentials = CREDENTIALS.iter();
     access.anonymous || credentials.any(|name| variables.get(name).is_some())
 }
 
-/// The root that a store is opened at, and the path of the location there: of buckets all share one, and of folders each is one.
-/// Folders of this machine are only what a catalog on this machine may name.
+/// The root that a store is opened at, and the path of the location there: of buckets all share
+/// one, and of folders each is one. Folders of this machine are only what a catalog on this machine
+/// may name.
 pub(super) fn root_of(location: &str, is_here: bool) -> Result<(String, String), CatalogError> {
     let location = plain_location(location);
     if location.starts_with('/') {
@@ -75,7 +79,8 @@ pub(super) fn root_of(location: &str, is_here: bool) -> Result<(String, String),
     ))
 }
 
-/// All that a catalog sets for a table at this location: what it sets for all, then for the table, then for the location.
+/// All that a catalog sets for a table at this location: what it sets for all, then for the table,
+/// then for the location.
 pub(super) fn settings(of_all: &Properties, loaded: &Loaded, location: &str) -> Properties {
     let mut settings = of_all.clone();
     settings.extend(loaded.config.clone());

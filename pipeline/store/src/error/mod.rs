@@ -1,8 +1,8 @@
 //! What can go wrong with a store, in one line: on what, why, what to do next.
 //!
-//! The client library's errors quote whole requests over several lines. [`translate()`] searches the chain
-//! of causes for the facts a person needs (which bucket, refused or denied) and drops the rest:
-//! an error keeps no request, no header and no signature, so it can hold no secret.
+//! The client library's errors quote whole requests over several lines. [`translate()`] searches
+//! the chain of causes for the facts a person needs (which bucket, refused or denied) and drops the
+//! rest: an error keeps no request, no header and no signature, so it can hold no secret.
 
 pub(crate) mod place;
 mod translate;
@@ -26,8 +26,8 @@ pub enum StoreErrorKind {
     Configuration,
     /// A conditional request lost, or the object changed while it was read.
     Precondition,
-    /// One entry of a listing (an unreadable folder, a name that is not UTF-8, a link that leaves the
-    /// root, an S3 key with empty parts). The listing goes on after it.
+    /// One entry of a listing (an unreadable folder, a name that is not UTF-8, a link that leaves
+    /// the root, an S3 key with empty parts). The listing goes on after it.
     Entry,
     /// Anything else.
     Other,

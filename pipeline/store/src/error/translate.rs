@@ -1,5 +1,5 @@
-//! A client's error in this crate's terms: what it says anywhere in its chain of causes decides the kind,
-//! the cause and the remedy.
+//! A client's error in this crate's terms: what it says anywhere in its chain of causes decides the
+//! kind, the cause and the remedy.
 
 use std::error::Error as StdError;
 

@@ -1,10 +1,11 @@
 //! Reaching what lies below a folder without ever leaving it.
 //!
-//! A path that was checked and is opened afterwards may lead elsewhere by then: somebody swaps a file or folder of it
-//! for a symbolic link in between. So nothing here is opened by a path. Each part of it is opened in the folder
-//! before it, by descriptor, and no link is followed; where one is met, the whole path is resolved, has to lie below the
-//! root, and is walked again in the same way without its links. Whatever is opened in the end was reached from the root
-//! through folders alone, however often the path has changed meanwhile.
+//! A path that was checked and is opened afterwards may lead elsewhere by then: somebody swaps a
+//! file or folder of it for a symbolic link in between. So nothing here is opened by a path. Each
+//! part of it is opened in the folder before it, by descriptor, and no link is followed; where one
+//! is met, the whole path is resolved, has to lie below the root, and is walked again in the same
+//! way without its links. Whatever is opened in the end was reached from the root through folders
+//! alone, however often the path has changed meanwhile.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -19,7 +20,8 @@ use rustix::io::Errno;
 /// How often a path with links in it is resolved again because it has changed.
 const ATTEMPTS: usize = 16;
 
-/// A folder that is only walked through needs no right to read it, where the system has such a descriptor.
+/// A folder that is only walked through needs no right to read it, where the system has such a
+/// descriptor.
 #[cfg(target_os = "linux")]
 const THROUGH: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
@@ -66,8 +68,9 @@ impl Root {
         &self.path
     }
 
-    /// Does something with the last part of a path, in the folder that it is in; the root is `.` in itself. `act` has to
-    /// refuse symbolic links, with `ELOOP` or `ENOTDIR`, and may be called again then.
+    /// Does something with the last part of a path, in the folder that it is in; the root is `.` in
+    /// itself. `act` has to refuse symbolic links, with `ELOOP` or `ENOTDIR`, and may be called
+    /// again then.
     ///
     /// # Errors
     /// Those of `act`; the system's; a path that leads out of the root.
@@ -129,7 +132,8 @@ impl Root {
         })
     }
 
-    /// Opens a file for reading. One that is not a regular file is not there: reading a pipe would wait for ever.
+    /// Opens a file for reading. One that is not a regular file is not there: reading a pipe would
+    /// wait for ever.
     pub(crate) fn file(&self, path: &Path) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = self.within(path, |folder, name| {

@@ -1,8 +1,9 @@
 //! Writing below a local folder so that what was written survives a power cut.
 //!
-//! A write is a file of another name (`name#N`), forced to disk, then renamed or linked to its own name, and its folder is
-//! forced to disk. The folders above are, too, when this process first writes into one: they may be as young.
-//! Until the last of these steps a power cut leaves no object of that name, or the one before; never a part of one.
+//! A write is a file of another name (`name#N`), forced to disk, then renamed or linked to its own
+//! name, and its folder is forced to disk. The folders above are, too, when this process first
+//! writes into one: they may be as young. Until the last of these steps a power cut leaves no
+//! object of that name, or the one before; never a part of one.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};

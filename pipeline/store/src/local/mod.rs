@@ -1,8 +1,10 @@
-//! A folder of a local disk as an object store: nothing outside of it is reached, and what is written there stays.
+//! A folder of a local disk as an object store: nothing outside of it is reached, and what is
+//! written there stays.
 //!
-//! The client library has such a store. This one differs in two ways that matter: it opens by descriptors below
-//! its root ([`beneath`]), so that a symbolic link that is swapped in leads nowhere; and a write that has
-//! succeeded survives a power cut ([`durable`]). Listings are [`crate::walk`]'s.
+//! The client library has such a store. This one differs in two ways that matter: it opens by
+//! descriptors below its root ([`beneath`]), so that a symbolic link that is swapped in leads
+//! nowhere; and a write that has succeeded survives a power cut ([`durable`]). Listings are
+//! [`crate::walk`]'s.
 
 pub(crate) mod beneath;
 pub(crate) mod durable;

@@ -20,8 +20,8 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// Reads `BUCKET/PREFIX` of a location that begins with `scheme`; `keys` are the variables that credentials
-    /// belong in.
+    /// Reads `BUCKET/PREFIX` of a location that begins with `scheme`; `keys` are the variables that
+    /// credentials belong in.
     pub(super) fn parse(scheme: &str, rest: &str, keys: &str) -> Result<Bucket, StoreError> {
         let what = if scheme == "az" {
             "container"

@@ -1,8 +1,8 @@
 //! `gs://bucket/prefix`, with settings from the `GOOGLE_*` variables.
 //!
 //! Credentials are found as Google's own tools find them: a service account's or a user's file that
-//! `GOOGLE_APPLICATION_CREDENTIALS` names, what `gcloud auth application-default login` has left, the
-//! machine's own identity.
+//! `GOOGLE_APPLICATION_CREDENTIALS` names, what `gcloud auth application-default login` has left,
+//! the machine's own identity.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! From a location as a person writes it to a client: local paths, `file://`, `s3://`, `gs://`, `az://`,
-//! `http(s)://`, `iceberg+http(s)://`, `memory://`.
+//! From a location as a person writes it to a client: local paths, `file://`, `s3://`, `gs://`,
+//! `az://`, `http(s)://`, `iceberg+http(s)://`, `memory://`.
 //!
-//! Settings of the clouds come from the environment under their own names, on top of time-outs of our own
-//! ([`crate::requests`]).
+//! Settings of the clouds come from the environment under their own names, on top of time-outs of
+//! our own ([`crate::requests`]).
 
 mod azure;
 mod bucket;
@@ -78,7 +78,8 @@ pub(crate) fn open(
     }
 }
 
-/// Options that mean nothing where nobody signs or pays are refused: whoever gives them means another place.
+/// Options that mean nothing where nobody signs or pays are refused: whoever gives them means
+/// another place.
 fn no_such_access(location: &str, what: &str, access: &Access) -> Result<(), StoreError> {
     let cause = if access.requester_pays {
         format!("nobody pays for requests to {what}")

@@ -1,9 +1,10 @@
-//! So many requests at once to one store, and no more: a server has other callers, and a process has so many
-//! sockets.
+//! So many requests at once to one store, and no more: a server has other callers, and a process
+//! has so many sockets.
 //!
-//! A request has its place from when it is sent until its answer has been read to the end or is let go of.
-//! So a listing holds one for each page and none between pages, and whoever waits for a place holds none:
-//! nobody waits for ever. The library's own limit counts whole listings and would.
+//! A request has its place from when it is sent until its answer has been read to the end or is let
+//! go of. So a listing holds one for each page and none between pages, and whoever waits for a
+//! place holds none: nobody waits for ever. The library's own limit counts whole listings and
+//! would.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -87,7 +87,8 @@ impl HttpService for Paid {
 }
 
 /// What is common to the clients of all object stores: a wrong endpoint fails within seconds, and a
-/// large object may take its time as long as it moves. A user's own time-out is one for a whole request.
+/// large object may take its time as long as it moves. A user's own time-out is one for a whole
+/// request.
 pub(crate) fn options() -> ClientOptions {
     ClientOptions::new()
         .with_connect_timeout(Duration::from_secs(3))

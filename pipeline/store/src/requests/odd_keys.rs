@@ -1,10 +1,10 @@
 //! Keys of a listing that the client library cannot take: `a//b.csv`, `a/../b`, control characters.
 //!
-//! The library gives up a whole page of a listing for one such key, and takes `/a.csv` and
-//! `a.csv/` for `a.csv`. So a listing's answer is looked at before the library parses it: such a
-//! key is replaced by one that the library takes and that [`original`] knows again, and the empty
-//! objects by which some tools mark folders are left out. The listings of S3 and of Google's storage are alike;
-//! Azure's has other names for the same things.
+//! The library gives up a whole page of a listing for one such key, and takes `/a.csv` and `a.csv/`
+//! for `a.csv`. So a listing's answer is looked at before the library parses it: such a key is
+//! replaced by one that the library takes and that [`original`] knows again, and the empty objects
+//! by which some tools mark folders are left out. The listings of S3 and of Google's storage are
+//! alike; Azure's has other names for the same things.
 
 use async_trait::async_trait;
 use bytes::Bytes;

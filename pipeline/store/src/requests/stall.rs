@@ -1,10 +1,10 @@
 //! Requests that make no progress are given up, however long those take that do.
 //!
-//! The client library's own time-out is one for a whole request, from its first byte to the last of its
-//! answer: too short for a large object on a slow line, too long for a connection that is dead. Here an
-//! answer has to begin within the patience's time after the request was sent, which is given as much time
-//! again for every [`PORTION`] of it, and each further piece has to follow the last within that time. While
-//! nobody wants the next piece no time runs.
+//! The client library's own time-out is one for a whole request, from its first byte to the last of
+//! its answer: too short for a large object on a slow line, too long for a connection that is dead.
+//! Here an answer has to begin within the patience's time after the request was sent, which is
+//! given as much time again for every [`PORTION`] of it, and each further piece has to follow the
+//! last within that time. While nobody wants the next piece no time runs.
 //!
 //! What is given up is retried by the library where that is safe, as after a time-out of its own.
 
@@ -114,7 +114,8 @@ mod tests {
     const HEAD: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nETag: \"1\"\r\n\
                         Last-Modified: Sun, 22 Nov 2026 00:00:00 GMT\r\nContent-Length: 8\r\n\r\n";
 
-    /// A store whose server sends one byte of eight in each `pause`, or hangs after `hangs_after` bytes.
+    /// A store whose server sends one byte of eight in each `pause`, or hangs after `hangs_after`
+    /// bytes.
     async fn store(pause_ms: u64, hangs_after: usize) -> Store {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());

@@ -1,8 +1,8 @@
 //! A server that says when to come again is believed, within reason.
 //!
-//! The client library tries again after times of its own, however busy the server says it is. Here an
-//! answer that refuses for now (429, 503) and names a time (`Retry-After`) reaches the library after
-//! that time, at most [`LONGEST`].
+//! The client library tries again after times of its own, however busy the server says it is. Here
+//! an answer that refuses for now (429, 503) and names a time (`Retry-After`) reaches the library
+//! after that time, at most [`LONGEST`].
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! One web server: requests that are tried again, answers that are bounded.
 //!
-//! Redirects are followed on the same host only (and from `http` to `https` there): a lake's address is
-//! its operator's word, what its pages and answers say is not.
+//! Redirects are followed on the same host only (and from `http` to `https` there): a lake's
+//! address is its operator's word, what its pages and answers say is not.
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -69,8 +69,8 @@ pub(crate) enum Asked {
     Facts,
     /// All of it, if that is no more than so many bytes.
     Whole(u64),
-    /// These bytes (the second the last of them), of a file that may come whole if it has no more than so many
-    /// bytes.
+    /// These bytes (the second the last of them), of a file that may come whole if it has no more
+    /// than so many bytes.
     Part(u64, u64, u64),
     /// So many of its last bytes, likewise.
     Tail(u64, u64),

@@ -1,9 +1,9 @@
-//! Listing a web server's folder: its page, the pages of the folders that it links to, and what the server
-//! says of each file.
+//! Listing a web server's folder: its page, the pages of the folders that it links to, and what the
+//! server says of each file.
 //!
-//! Links only lead deeper ([`super::page`]), so pages form a tree. A server can make one without end all the
-//! same (a folder with a link to itself): depth, pages and links are bounded. A folder that cannot be
-//! read costs itself only, like one on a disk.
+//! Links only lead deeper ([`super::page`]), so pages form a tree. A server can make one without
+//! end all the same (a folder with a link to itself): depth, pages and links are bounded. A folder
+//! that cannot be read costs itself only, like one on a disk.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -54,7 +54,8 @@ struct Crawl {
     met: HashSet<String>,
 }
 
-/// All files below a folder, in any order within it; those of one folder in the order of their names.
+/// All files below a folder, in any order within it; those of one folder in the order of their
+/// names.
 pub(crate) fn list(
     store: Store,
     web: Arc<Web>,
@@ -157,8 +158,8 @@ async fn about(store: Store, path: String, busy: Arc<AtomicUsize>) -> Option<Ite
     }
 }
 
-/// An error that costs what lies at this path only, unless the server is away, or has been too busy too often:
-/// then a listing would take the longest time to find nothing.
+/// An error that costs what lies at this path only, unless the server is away, or has been too busy
+/// too often: then a listing would take the longest time to find nothing.
 fn entry(error: StoreError, path: &str, busy: &AtomicUsize) -> StoreError {
     let is_away = error.kind() == StoreErrorKind::Unreachable;
     if is_away || error.is_retryable() && busy.fetch_add(1, Ordering::Relaxed) >= MOST_BUSY {

@@ -1,9 +1,9 @@
 //! `http://` and `https://`: a folder that a web server lists as a page of links, or one file.
 //!
-//! A URL names one file if its last part has an extension; otherwise, and with a slash at the end, it names
-//! a folder. Reading is all that is possible. Sizes, entity tags and times come from HEAD requests
-//! ([`listing`]); a server that knows no ranges sends files whole, which are kept for a moment
-//! ([`whole`]).
+//! A URL names one file if its last part has an extension; otherwise, and with a slash at the end,
+//! it names a folder. Reading is all that is possible. Sizes, entity tags and times come from HEAD
+//! requests ([`listing`]); a server that knows no ranges sends files whole, which are kept for a
+//! moment ([`whole`]).
 
 mod client;
 mod error;

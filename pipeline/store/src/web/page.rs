@@ -1,8 +1,8 @@
-//! A page of links to a folder's content, as servers make them of folders (Apache's, nginx's, Python's) and
-//! people write them.
+//! A page of links to a folder's content, as servers make them of folders (Apache's, nginx's,
+//! Python's) and people write them.
 //!
-//! A link counts if it leads deeper into the page's own folder on the same server, without a query. So every
-//! link makes a longer path: no page leads back, and none leads out.
+//! A link counts if it leads deeper into the page's own folder on the same server, without a query.
+//! So every link makes a longer path: no page leads back, and none leads out.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! Files of a server that sends no parts of them, kept for a moment: a reader wants many parts of one.
+//! Files of a server that sends no parts of them, kept for a moment: a reader wants many parts of
+//! one.
 //!
 //! What is kept is served only while the server says the same of the file as it said with it.
 

@@ -1,8 +1,8 @@
 //! From a message to its hints: which objects of the lake may have changed.
 //!
-//! Read are, by their form: notifications of S3 (`Records`), its test event, events of EventBridge, either
-//! in an envelope of SNS, lists of these, and a plain form of our own: `{"objects": ["a/b.csv"]}` or
-//! `{"everything": true}`. A message is read whole or not at all.
+//! Read are, by their form: notifications of S3 (`Records`), its test event, events of EventBridge,
+//! either in an envelope of SNS, lists of these, and a plain form of our own:
+//! `{"objects": ["a/b.csv"]}` or `{"everything": true}`. A message is read whole or not at all.
 
 mod shapes;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The forms in which changes of objects are announced, as far as they are needed.
 //!
-//! From the user guide of Amazon S3, "Event message structure" and "Amazon S3 Event Notifications with
-//! EventBridge"; servers that are like S3 keep to the former.
+//! From the user guide of Amazon S3, "Event message structure" and "Amazon S3 Event Notifications
+//! with EventBridge"; servers that are like S3 keep to the former.
 
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;

@@ -33,8 +33,8 @@ pub(super) struct Client {
     address: Address,
 }
 
-/// The wait after so many failures: twice as long each time, up to a minute, and not the same for all who
-/// wait.
+/// The wait after so many failures: twice as long each time, up to a minute, and not the same for
+/// all who wait.
 pub(super) fn backoff(first: Duration, failures: u32) -> Duration {
     let bound = first.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1)));
     bound

@@ -43,13 +43,13 @@ const SHOWN: usize = 80;
 pub struct QueueOptions {
     /// The queue's URL.
     pub url: String,
-    /// The URL of the queue to which messages go that cannot be read; without one they are deleted, with a
-    /// warning.
+    /// The URL of the queue to which messages go that cannot be read; without one they are deleted,
+    /// with a warning.
     pub set_aside: Option<String>,
     /// How often a message that cannot be read comes before that.
     pub tries: u32,
-    /// How long a message that was received stays invisible to others, whatever the queue's own setting;
-    /// prolonged as long as it is needed. After a kill it comes again after so long.
+    /// How long a message that was received stays invisible to others, whatever the queue's own
+    /// setting; prolonged as long as it is needed. After a kill it comes again after so long.
     pub visibility: Duration,
 }
 

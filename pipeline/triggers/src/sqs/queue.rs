@@ -137,8 +137,8 @@ impl Queue {
         results.into_iter().collect()
     }
 
-    /// Asks for a change of a batch, several times if need be. A message that has a newer receipt, or is gone,
-    /// is no error.
+    /// Asks for a change of a batch, several times if need be. A message that has a newer receipt,
+    /// or is gone, is no error.
     async fn change_batch(&self, action: &str, request: &Value) -> Result<(), TriggerError> {
         let mut failures = 0;
         loop {

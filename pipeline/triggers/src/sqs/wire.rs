@@ -1,4 +1,5 @@
-//! What a queue answers, as far as it is needed. See the "Amazon SQS API Reference", AWS JSON protocol.
+//! What a queue answers, as far as it is needed. See the "Amazon SQS API Reference", AWS JSON
+//! protocol.
 
 use std::collections::HashMap;
 

@@ -75,8 +75,8 @@ async fn large(rows: usize) -> Made {
     made
 }
 
-/// What computes for long without a batch of rows, and what has more batches than anybody waits for. A thread that computed on
-/// would hold up the end of the runtime.
+/// What computes for long without a batch of rows, and what has more batches than anybody waits
+/// for. A thread that computed on would hold up the end of the runtime.
 #[test]
 fn a_query_without_end_is_stopped() {
     let runtime = tokio::runtime::Runtime::new().unwrap();

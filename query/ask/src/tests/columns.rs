@@ -318,7 +318,8 @@ async fn withheld_columns_are_refused_by_name() {
     assert_eq!(made.ask(natural).await.unwrap().columns().len(), 4);
 }
 
-/// The record of a table is of older files while its texts are kept: files that came since withhold for themselves.
+/// The record of a table is of older files while its texts are kept: files that came since withhold
+/// for themselves.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_column_that_one_file_withholds_is_withheld() {
     let mut made = Made::new().await;

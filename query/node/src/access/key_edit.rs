@@ -1,9 +1,10 @@
-//! Changing a file of keys: one change after the other, however many want to, and none half-written.
+//! Changing a file of keys: one change after the other, however many want to, and none
+//! half-written.
 //!
-//! Who changes the file holds its lock and puts a new file in its place, so that nodes read the one or the
-//! other. The lock is on the file itself: one that has been replaced while somebody waited for its lock is not the
-//! file any more, and the wait begins anew. The new file has the owner and the mode of the old one, or is not put there:
-//! a node that may read the one may read the other.
+//! Who changes the file holds its lock and puts a new file in its place, so that nodes read the one
+//! or the other. The lock is on the file itself: one that has been replaced while somebody waited
+//! for its lock is not the file any more, and the wait begins anew. The new file has the owner and
+//! the mode of the old one, or is not put there: a node that may read the one may read the other.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -15,7 +16,8 @@ use super::keys::{KeyError, KeyRecord, io_error, read_records};
 /// that is not there is made, readable by its owner only.
 ///
 /// # Errors
-/// [`KeyError::Io`] without a file, [`KeyError::Change`], [`KeyError::Line`], and those of the change: the file is as it was.
+/// [`KeyError::Io`] without a file, [`KeyError::Change`], [`KeyError::Line`], and those of the
+/// change: the file is as it was.
 pub fn edit_records<T>(
     path: &Path,
     makes: bool,

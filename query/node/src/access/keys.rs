@@ -1,9 +1,10 @@
 //! API keys: a file of records that hold no key, only hashes of keys.
 //!
-//! A key is `limn_<id>_<secret>`: the id (8 hexadecimal digits) finds the record, the secret (64, from the
-//! system's random generator) proves it. With 256 random bits there is nothing to guess, so one SHA-256 of
-//! the key is kept and no slow hash is needed. The file has one JSON object a line; it is read again when
-//! it changes, so that a key that is taken out is refused within seconds.
+//! A key is `limn_<id>_<secret>`: the id (8 hexadecimal digits) finds the record, the secret (64,
+//! from the system's random generator) proves it. With 256 random bits there is nothing to guess,
+//! so one SHA-256 of the key is kept and no slow hash is needed. The file has one JSON object a
+//! line; it is read again when it changes, so that a key that is taken out is refused within
+//! seconds.
 
 use std::collections::HashMap;
 use std::fs;
@@ -191,7 +192,8 @@ impl KeyFile {
         (record.is_shown(key) && !is_over).then(|| record.caller())
     }
 
-    /// Reads the file again if it has changed. One that cannot be read leaves the keys as they are, and says so.
+    /// Reads the file again if it has changed. One that cannot be read leaves the keys as they are,
+    /// and says so.
     fn look_again(&self) {
         let Ok(mut looked) = self.looked.try_lock() else {
             return;

@@ -1,8 +1,9 @@
 //! Who may see what: callers, the tables they may see, and their rights.
 //!
-//! A caller is known by an API key ([`KeyFile`]) or a token of an issuer ([`Issuer`]), or is whoever can reach a node that
-//! asks for neither. What a caller may see is decided before anything is ranked, counted or looked up: a request works on a
-//! [`View`](crate::live::View) that holds the allowed tables only, so there is nothing to leak.
+//! A caller is known by an API key ([`KeyFile`]) or a token of an issuer ([`Issuer`]), or is
+//! whoever can reach a node that asks for neither. What a caller may see is decided before anything
+//! is ranked, counted or looked up: a request works on a [`View`](crate::live::View) that holds the
+//! allowed tables only, so there is nothing to leak.
 
 mod key_edit;
 mod keys;
@@ -78,8 +79,8 @@ impl std::str::FromStr for Right {
 pub enum Reach {
     /// All.
     Everything,
-    /// Those whose name is one of these paths or lies below it. A path with `://` in it, or that begins
-    /// with `/`, is of the lake's URL and the name together.
+    /// Those whose name is one of these paths or lies below it. A path with `://` in it, or that
+    /// begins with `/`, is of the lake's URL and the name together.
     Under(Arc<[String]>),
 }
 
@@ -114,8 +115,8 @@ impl Reach {
         })
     }
 
-    /// The paths in a lake, of this URL, at or below which lie all tables of it that are among them; an empty one is the whole
-    /// lake.
+    /// The paths in a lake, of this URL, at or below which lie all tables of it that are among
+    /// them; an empty one is the whole lake.
     pub fn paths_in(&self, lake: &str) -> Vec<String> {
         let Reach::Under(paths) = self else {
             return vec![String::new()];
@@ -152,7 +153,8 @@ impl Reach {
 /// Who asks.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// Its key's id, or its token's issuer and subject, for logs, rates and caches; `anyone` where none is asked for.
+    /// Its key's id, or its token's issuer and subject, for logs, rates and caches; `anyone` where
+    /// none is asked for.
     pub id: Arc<str>,
     /// What it may see.
     pub reach: Reach,

@@ -1,4 +1,5 @@
-//! How many requests of one caller are answered at a time: one that sends many leaves places to the others.
+//! How many requests of one caller are answered at a time: one that sends many leaves places to the
+//! others.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! Turns at work of which a node does little at a time: a caller that has asked for much of it waits for its own turns, and
-//! leaves the others theirs.
+//! Turns at work of which a node does little at a time: a caller that has asked for much of it
+//! waits for its own turns, and leaves the others theirs.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,8 +1,8 @@
 //! The columns and cells of tables that a program needs to answer a question.
 //!
-//! Tables are those of the caller's view, looked up or found before anything is read of them. Who may
-//! not read values gets columns alone. What was counted of a table is kept in this process, by the
-//! version of its files: whoever is given of it has been let in before.
+//! Tables are those of the caller's view, looked up or found before anything is read of them. Who
+//! may not read values gets columns alone. What was counted of a table is kept in this process, by
+//! the version of its files: whoever is given of it has been let in before.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -51,7 +51,8 @@ pub struct CellsRequest {
     /// Only tables at this path or below it, if none are named.
     #[serde(default)]
     pub prefix: Option<String>,
-    /// Columns for each part of the question, and cells for each run of its words: 1 to 50, 5 if nothing is said.
+    /// Columns for each part of the question, and cells for each run of its words: 1 to 50, 5 if
+    /// nothing is said.
     #[serde(default)]
     #[schema(minimum = 1, maximum = 50)]
     pub k: Option<usize>,
@@ -85,8 +86,8 @@ impl Default for KeptCells {
 }
 
 impl KeptCells {
-    /// What is known of a table's values: in this process, or in the index, where `limn cells` has put
-    /// it. An index that cannot give it costs time, nothing else.
+    /// What is known of a table's values: in this process, or in the index, where `limn cells` has
+    /// put it. An index that cannot give it costs time, nothing else.
     async fn get(&self, node: &Node, key: u128) -> Option<Arc<Kept>> {
         if let Some(kept) = self.kept.get(&key) {
             return Some(kept);
@@ -107,7 +108,8 @@ impl KeptCells {
 /// Gives the columns and cells that a question needs.
 ///
 /// # Errors
-/// A request that makes no sense, a table that is none of the caller's, an index or a model that cannot be used.
+/// A request that makes no sense, a table that is none of the caller's, an index or a model that
+/// cannot be used.
 pub async fn cells(
     node: &Arc<Node>,
     grant: &Grant,

@@ -29,7 +29,8 @@ const SNAPSHOTS_LISTED: usize = 100;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct DiffRequest {
-    /// The older snapshot's number; 0 for what there was before the first: nothing. The last of 32 that differs from the newer one if nothing is said.
+    /// The older snapshot's number; 0 for what there was before the first: nothing. The last of 32
+    /// that differs from the newer one if nothing is said.
     #[serde(default)]
     pub from: Option<u64>,
     /// Instead of a number: what there was so long ago, such as `1d` or `12h`.
@@ -156,7 +157,8 @@ pub async fn diff(node: &Node, grant: &Grant, request: &DiffRequest) -> Result<D
     Ok(diff)
 }
 
-/// The snapshots that `to` is compared with: the first of them that differs in a table, or else the first. At least one.
+/// The snapshots that `to` is compared with: the first of them that differs in a table, or else the
+/// first. At least one.
 async fn older(node: &Node, request: &DiffRequest, to: &Snapshot) -> Result<Vec<u64>, Problem> {
     let index = node.live.index();
     let older = match (request.from, request.since.as_deref()) {
@@ -352,7 +354,8 @@ pub struct HistoryRequest {
     /// The lake's URL, where several lakes have a table of this name.
     #[serde(default)]
     pub lake: Option<String>,
-    /// Of how many snapshots the changes are given, the newest first: 1 to 200, 20 if nothing is said.
+    /// Of how many snapshots the changes are given, the newest first: 1 to 200, 20 if nothing is
+    /// said.
     #[serde(default)]
     #[param(minimum = 1, maximum = 200)]
     pub limit: Option<usize>,
@@ -389,7 +392,8 @@ pub struct Moment {
 /// The history of a table, under the names that it had before, too.
 ///
 /// # Errors
-/// No such table, now or in the snapshots looked at, among those that the caller may see; an index that cannot be read.
+/// No such table, now or in the snapshots looked at, among those that the caller may see; an index
+/// that cannot be read.
 pub async fn history(
     node: &Node,
     grant: &Grant,

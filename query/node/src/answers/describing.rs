@@ -1,7 +1,8 @@
 //! Descriptions that people write of tables, where the node takes them.
 //!
-//! A node writes no index itself. It hands a description to its [`Describer`], which does what `limn context` does, in a process
-//! of its own; then the node goes on to the snapshot that this published.
+//! A node writes no index itself. It hands a description to its [`Describer`], which does what
+//! `limn context` does, in a process of its own; then the node goes on to the snapshot that this
+//! published.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -66,7 +67,8 @@ pub struct Description {
     pub lake: Option<String>,
     /// The text; empty to take back the one that it replaces.
     pub text: String,
-    /// The text that it takes the place of, as `/v1/table` has it with the source `registered`. Without it the text is added.
+    /// The text that it takes the place of, as `/v1/table` has it with the source `registered`.
+    /// Without it the text is added.
     #[serde(default)]
     pub replaces: Option<String>,
 }
@@ -86,8 +88,8 @@ pub fn may_describe(node: &Node, grant: &Grant) -> bool {
 /// Writes, changes or takes back a description.
 ///
 /// # Errors
-/// No such table among those that the caller may see; a caller without the right; a node that takes none; a text that is not, or no
-/// longer, the table's.
+/// No such table among those that the caller may see; a caller without the right; a node that takes
+/// none; a text that is not, or no longer, the table's.
 pub async fn set_description(
     node: &Arc<Node>,
     grant: &Grant,

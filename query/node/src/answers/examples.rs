@@ -1,4 +1,5 @@
-//! Questions to begin with, from the lake's own words: what is counted or measured, by what, in which table.
+//! Questions to begin with, from the lake's own words: what is counted or measured, by what, in
+//! which table.
 
 use std::collections::BTreeMap;
 

@@ -47,8 +47,8 @@ pub enum Verdict {
     Wrong,
 }
 
-/// A line of the file: `tables` holds the table where it was right, so that the lines with tables are questions for
-/// `limn eval`.
+/// A line of the file: `tables` holds the table where it was right, so that the lines with tables
+/// are questions for `limn eval`.
 #[derive(Serialize)]
 struct Line<'a> {
     time: String,
@@ -62,7 +62,8 @@ struct Line<'a> {
     comment: Option<&'a str>,
 }
 
-/// The file that feedback is added to, up to a size. It is opened for each line: one that is moved away is begun anew.
+/// The file that feedback is added to, up to a size. It is opened for each line: one that is moved
+/// away is begun anew.
 #[derive(Debug)]
 pub struct FeedbackFile {
     path: PathBuf,
@@ -83,7 +84,8 @@ impl From<std::io::Error> for Unkept {
 }
 
 impl FeedbackFile {
-    /// A file to add to, which is made if there is none, readable by its owner only, and gets at most so many bytes.
+    /// A file to add to, which is made if there is none, readable by its owner only, and gets at
+    /// most so many bytes.
     ///
     /// # Errors
     /// What the system says.
@@ -106,7 +108,8 @@ impl FeedbackFile {
             return Err(Unkept::Full);
         }
         file.write_all(&text).map_err(|error| {
-            // Half a line would spoil the next one, too. What cannot be taken back stays: the error is the same.
+            // Half a line would spoil the next one, too. What cannot be taken back stays: the error
+            // is the same.
             let _ = file.set_len(length);
             error.into()
         })
@@ -124,7 +127,8 @@ fn open(path: &Path) -> std::io::Result<File> {
 /// Keeps what somebody says.
 ///
 /// # Errors
-/// No such table among those that the caller may see; a node that keeps no feedback, or has as much as it may.
+/// No such table among those that the caller may see; a node that keeps no feedback, or has as much
+/// as it may.
 pub fn keep(node: &Node, grant: &Grant, feedback: &Feedback) -> Result<(), Problem> {
     grant.require(Right::Search)?;
     let question = short_enough("the question", &feedback.question, TEXT)?;

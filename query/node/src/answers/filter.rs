@@ -1,4 +1,5 @@
-//! Which of the tables are meant, beside what is asked of them, and how many there are of each kind.
+//! Which of the tables are meant, beside what is asked of them, and how many there are of each
+//! kind.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,8 @@ const ROWS: [u64; 5] = [0, 100, 10_000, 1_000_000, 100_000_000];
 /// Ages that are counted, in days: younger than each.
 const DAYS: [i64; 4] = [1, 7, 30, 365];
 
-/// What is asked of tables beside the question. A table of which it is not known what is asked has it not.
+/// What is asked of tables beside the question. A table of which it is not known what is asked has
+/// it not.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Filter {
     pub(super) prefix: String,
@@ -119,7 +121,8 @@ impl Filter {
     }
 }
 
-/// How many tables there are of each kind. Each list counts the tables that fit all filters but the list's own.
+/// How many tables there are of each kind. Each list counts the tables that fit all filters but the
+/// list's own.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub struct Facets {
     /// By format, the most frequent first.

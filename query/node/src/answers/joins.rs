@@ -46,8 +46,8 @@ pub struct JoinsAnswer {
     pub snapshot: u64,
     /// Its partners, the surest first, at most 1000; none where a way was asked for.
     pub partners: Vec<JoinPartner>,
-    /// The steps of the way that was asked for, each from its `table` to its `partner`; null where there is none of four
-    /// joins or fewer.
+    /// The steps of the way that was asked for, each from its `table` to its `partner`; null where
+    /// there is none of four joins or fewer.
     pub path: Option<Vec<JoinPartner>>,
     /// What there is to know besides: that the index has no joins, or that some are not shown.
     pub notes: Vec<String>,
@@ -66,14 +66,16 @@ pub struct JoinPartner {
     pub columns: Vec<String>,
     /// The partner's, in the same order.
     pub partner_columns: Vec<String>,
-    /// `refers_to` where many of the table's rows may go with one of the partner's, and where it is part of it;
-    /// `referred_by` the other way round; else `neither`.
+    /// `refers_to` where many of the table's rows may go with one of the partner's, and where it is
+    /// part of it; `referred_by` the other way round; else `neither`.
     pub direction: String,
-    /// How many of the table's rows go with how many of the partner's: `1:1`, `n:1`, `1:n` or `n:m`; null but of joins.
+    /// How many of the table's rows go with how many of the partner's: `1:1`, `n:1`, `1:n` or
+    /// `n:m`; null but of joins.
     pub cardinality: Option<String>,
     /// How sure it is, 0 to 1.
     pub score: f32,
-    /// The share of the referring side's distinct values that the other side has; null where values are not shown.
+    /// The share of the referring side's distinct values that the other side has; null where values
+    /// are not shown.
     pub containment: Option<f32>,
     /// That share at least, with 97.5 % confidence.
     pub containment_low: Option<f32>,

@@ -1,8 +1,8 @@
 //! Words for what tables and their columns are, by which a caller asks for some of them.
 //!
-//! The words are those of the lake's readers (`Format` and `DataType` of `limn-lake`, which a node does not need), and those that
-//! tables have besides: Parquet's types that are none of ours go by their own names. A word that is none of them is refused: it would
-//! find nothing and not say why.
+//! The words are those of the lake's readers (`Format` and `DataType` of `limn-lake`, which a node
+//! does not need), and those that tables have besides: Parquet's types that are none of ours go by
+//! their own names. A word that is none of them is refused: it would find nothing and not say why.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! Lists of tables: filtered, in an order, families folded into one line, and counted by what they are.
+//! Lists of tables: filtered, in an order, families folded into one line, and counted by what they
+//! are.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -29,13 +30,16 @@ pub struct ListRequest {
     /// Only tables at this path or below it.
     #[serde(default)]
     pub prefix: Option<String>,
-    /// Only tables with each of these words in their name, their description or the name of a column.
+    /// Only tables with each of these words in their name, their description or the name of a
+    /// column.
     #[serde(default)]
     pub q: Option<String>,
-    /// Only tables of this format: `arrow`, `avro`, `csv`, `dbf`, `delta`, `hudi`, `iceberg`, `jsonlines`, `orc`, `parquet`, `sheet`, `sqlite` or `text`.
+    /// Only tables of this format: `arrow`, `avro`, `csv`, `dbf`, `delta`, `hudi`, `iceberg`,
+    /// `jsonlines`, `orc`, `parquet`, `sheet`, `sqlite` or `text`.
     #[serde(default)]
     pub format: Option<String>,
-    /// Only tables with a column of this type: `binary`, `boolean`, `date`, `float`, `integer`, `text`, `timestamp`, `unknown`, or another that the lake has, such as `list`.
+    /// Only tables with a column of this type: `binary`, `boolean`, `date`, `float`, `integer`,
+    /// `text`, `timestamp`, `unknown`, or another that the lake has, such as `list`.
     #[serde(default)]
     pub column_type: Option<String>,
     /// Only tables with at least so many rows.
@@ -44,25 +48,29 @@ pub struct ListRequest {
     /// Only tables with at most so many rows.
     #[serde(default)]
     pub max_rows: Option<u64>,
-    /// Only tables that were changed at this time or later: RFC 3339, or a date, which means its midnight in UTC.
+    /// Only tables that were changed at this time or later: RFC 3339, or a date, which means its
+    /// midnight in UTC.
     #[serde(default)]
     #[param(inline)]
     pub modified_after: Option<TimeOrDate>,
-    /// Only tables that were changed before this time: RFC 3339, or a date, which means its midnight in UTC.
+    /// Only tables that were changed before this time: RFC 3339, or a date, which means its
+    /// midnight in UTC.
     #[serde(default)]
     #[param(inline)]
     pub modified_before: Option<TimeOrDate>,
     /// Only tables of this family: the `id` of one that was listed.
     #[serde(default)]
     pub family: Option<String>,
-    /// Whether a family (three tables or more of one folder with the same columns) is listed as one line.
+    /// Whether a family (three tables or more of one folder with the same columns) is listed as one
+    /// line.
     #[serde(default)]
     pub fold: bool,
     /// In which order: `name` if nothing is said.
     #[serde(default)]
     #[param(inline)]
     pub sort: Option<Sort>,
-    /// Whether the order is turned round. Tables of which it is not known what they are ordered by come last either way.
+    /// Whether the order is turned round. Tables of which it is not known what they are ordered by
+    /// come last either way.
     #[serde(default)]
     pub descending: bool,
     /// Whether the tables are counted by format, folder, age and rows, too.

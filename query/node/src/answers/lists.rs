@@ -43,7 +43,8 @@ pub struct Tree {
     pub folders: Vec<Folder>,
     /// The tables in it.
     pub tables: Vec<TableLine>,
-    /// Where the next answer begins, if there is more in the folder than is given at once; null at the end.
+    /// Where the next answer begins, if there is more in the folder than is given at once; null at
+    /// the end.
     pub next: Option<String>,
 }
 
@@ -80,7 +81,8 @@ pub fn tree(grant: &Grant, request: &TreeRequest) -> Result<Tree, Problem> {
     let count = below + tables.len() as u64;
     folders.retain(|folder| folder.path.as_str() > after);
     tables.retain(|table| table.key.name > after);
-    // Those of one path are listed together: a folder and tables of its name, tables of several lakes.
+    // Those of one path are listed together: a folder and tables of its name, tables of several
+    // lakes.
     let folder_paths = folders.iter().map(|folder| folder.path.as_str());
     let table_paths = tables.iter().map(|table| table.key.name);
     let mut paths: Vec<&str> = folder_paths.chain(table_paths).collect();

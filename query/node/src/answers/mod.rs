@@ -1,7 +1,7 @@
 //! What is answered, whatever the way it was asked: HTTP, the page and MCP give the same.
 //!
-//! Every answer is made from a [`Grant`]: what one caller sees of one snapshot. Nothing here can reach
-//! a table that the caller may not see.
+//! Every answer is made from a [`Grant`]: what one caller sees of one snapshot. Nothing here can
+//! reach a table that the caller may not see.
 
 mod cells;
 mod changes;

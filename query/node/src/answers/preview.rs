@@ -11,12 +11,14 @@ const COLUMNS: usize = 6;
 /// Characters of a cell.
 const CELL: usize = 160;
 
-/// The columns and rows of a table that match; where less matches, the first of the others beside them.
+/// The columns and rows of a table that match; where less matches, the first of the others beside
+/// them.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Matching {
     /// At most six columns, in the table's order.
     pub columns: Vec<MatchingColumn>,
-    /// Sampled rows, those that match first: a cell a column, null where it is empty. None where values are not shown.
+    /// Sampled rows, those that match first: a cell a column, null where it is empty. None where
+    /// values are not shown.
     pub rows: Vec<Vec<Option<String>>>,
 }
 
@@ -93,7 +95,8 @@ fn cell(row: &[Option<String>], at: usize) -> Option<&str> {
     row.get(at)?.as_deref()
 }
 
-/// How much a column explains why the table was found: a value first, then its name, then what is said of it.
+/// How much a column explains why the table was found: a value first, then its name, then what is
+/// said of it.
 fn weight<'a>(
     column: &ColumnRecord,
     mut cells: impl Iterator<Item = Option<&'a str>>,
@@ -110,8 +113,8 @@ fn weight<'a>(
         + u32::from(said.any(|text| has_any(text, words)))
 }
 
-/// Whether one of the words stands in a text as a whole. Words of scripts without spaces, and codes with signs in them, may
-/// stand anywhere.
+/// Whether one of the words stands in a text as a whole. Words of scripts without spaces, and codes
+/// with signs in them, may stand anywhere.
 fn has_any(text: &str, words: &HashSet<String>) -> bool {
     let text: String = apart(text).to_lowercase();
     let mut parts = text.split(|sign: char| !sign.is_alphanumeric());

@@ -44,12 +44,14 @@ const COLUMNS: usize = 12;
 pub struct SearchRequest {
     /// The question in plain words.
     pub q: String,
-    /// What is wanted: `tables` that each answer it, if nothing is said, or the `set` of tables that do together.
+    /// What is wanted: `tables` that each answer it, if nothing is said, or the `set` of tables
+    /// that do together.
     #[serde(default)]
     #[param(inline)]
     #[schema(inline)]
     pub mode: Option<SearchMode>,
-    /// How many tables are wanted: 1 to 1000, 5 if nothing is said. Of a set 1 to 20, as many as are worth it if nothing is said.
+    /// How many tables are wanted: 1 to 1000, 5 if nothing is said. Of a set 1 to 20, as many as
+    /// are worth it if nothing is said.
     #[serde(default)]
     #[param(minimum = 1, maximum = 1000)]
     #[schema(minimum = 1, maximum = 1000)]
@@ -64,12 +66,14 @@ pub struct SearchRequest {
     #[param(minimum = 1, maximum = 1000)]
     #[schema(minimum = 1, maximum = 1000)]
     pub candidates: Option<usize>,
-    /// How many texts are given of each table: 0 to 10, 3 if nothing is said. With 0 there is the ranking alone, sooner.
+    /// How many texts are given of each table: 0 to 10, 3 if nothing is said. With 0 there is the
+    /// ranking alone, sooner.
     #[serde(default)]
     #[param(minimum = 0, maximum = 10)]
     #[schema(minimum = 0, maximum = 10)]
     pub blocks: Option<usize>,
-    /// How many rows are shown of each table, with the columns that match: 0 to 10, 0 if nothing is said.
+    /// How many rows are shown of each table, with the columns that match: 0 to 10, 0 if nothing is
+    /// said.
     #[serde(default)]
     #[param(minimum = 0, maximum = 10)]
     #[schema(minimum = 0, maximum = 10)]
@@ -80,10 +84,12 @@ pub struct SearchRequest {
     /// Only tables at this path or below it.
     #[serde(default)]
     pub prefix: Option<String>,
-    /// Only tables of this format: `arrow`, `avro`, `csv`, `dbf`, `delta`, `hudi`, `iceberg`, `jsonlines`, `orc`, `parquet`, `sheet`, `sqlite` or `text`.
+    /// Only tables of this format: `arrow`, `avro`, `csv`, `dbf`, `delta`, `hudi`, `iceberg`,
+    /// `jsonlines`, `orc`, `parquet`, `sheet`, `sqlite` or `text`.
     #[serde(default)]
     pub format: Option<String>,
-    /// Only tables with a column of this type: `binary`, `boolean`, `date`, `float`, `integer`, `text`, `timestamp`, `unknown`, or another that the lake has, such as `list`.
+    /// Only tables with a column of this type: `binary`, `boolean`, `date`, `float`, `integer`,
+    /// `text`, `timestamp`, `unknown`, or another that the lake has, such as `list`.
     #[serde(default)]
     pub column_type: Option<String>,
     /// Only tables with at least so many rows.
@@ -92,12 +98,14 @@ pub struct SearchRequest {
     /// Only tables with at most so many rows.
     #[serde(default)]
     pub max_rows: Option<u64>,
-    /// Only tables that were changed at this time or later: RFC 3339, or a date, which means its midnight in UTC.
+    /// Only tables that were changed at this time or later: RFC 3339, or a date, which means its
+    /// midnight in UTC.
     #[serde(default)]
     #[param(inline)]
     #[schema(inline)]
     pub modified_after: Option<TimeOrDate>,
-    /// Only tables that were changed before this time: RFC 3339, or a date, which means its midnight in UTC.
+    /// Only tables that were changed before this time: RFC 3339, or a date, which means its
+    /// midnight in UTC.
     #[serde(default)]
     #[param(inline)]
     #[schema(inline)]
@@ -121,8 +129,8 @@ pub struct SearchAnswer {
     pub modes: Modes,
     /// The number of tables among which was searched.
     pub tables_searched: usize,
-    /// The number of tables that there are. More than were searched where some could never be read: nothing but their names is
-    /// known.
+    /// The number of tables that there are. More than were searched where some could never be read:
+    /// nothing but their names is known.
     pub tables: usize,
     /// What there is to know besides: words that occur nowhere, why nothing was found.
     pub notes: Vec<String>,
@@ -151,12 +159,13 @@ pub struct SearchResult {
     pub columns: Vec<ColumnLine>,
     /// `α·lexical + (1−α)·semantic`; 1 where the question names the table.
     pub score: f32,
-    /// How likely it answers the question, whatever else was found: grades of different questions compare, scores do not.
+    /// How likely it answers the question, whatever else was found: grades of different questions
+    /// compare, scores do not.
     pub grade: Option<Grade>,
     /// The share of the question's words that it has, by how rare they are: 0 to 1.
     pub covered: f32,
-    /// How close it is to the question in meaning, from -1 to 1; null where it has no vectors, and for a key that may not see
-    /// values.
+    /// How close it is to the question in meaning, from -1 to 1; null where it has no vectors, and
+    /// for a key that may not see values.
     pub cosine: Option<f32>,
     /// The words' side: 0 to 1 among this question's candidates.
     pub lexical: f32,
@@ -413,7 +422,8 @@ fn preview_rows(asked: Option<usize>) -> Result<usize, Problem> {
     ))
 }
 
-/// Adds the columns and rows that match. A table whose row is gone since, with its snapshot, has none.
+/// Adds the columns and rows that match. A table whose row is gone since, with its snapshot, has
+/// none.
 async fn add_previews(
     node: &Node,
     grant: &Grant,
@@ -432,7 +442,8 @@ async fn add_previews(
     };
     for (result, key) in results.iter_mut().zip(&keys) {
         let words = result.blocks.iter().flat_map(|block| &block.words);
-        // Who may not read values gets few texts, or none: then a name matches by the question's own words.
+        // Who may not read values gets few texts, or none: then a name matches by the question's
+        // own words.
         let own = question.split(|sign: char| !sign.is_alphanumeric());
         let own = own.filter(|word| !grant.shows_values && word.len() > 2);
         let words = preview::folded(words.map(String::as_str).chain(own));

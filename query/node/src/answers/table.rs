@@ -41,7 +41,8 @@ pub struct TableDetail {
     pub indexed: Option<String>,
     /// Its columns, in order.
     pub columns: Vec<ColumnDetail>,
-    /// The names of the columns that are likely keys, the likeliest first: a row each value, in every row one.
+    /// The names of the columns that are likely keys, the likeliest first: a row each value, in
+    /// every row one.
     pub likely_keys: Vec<String>,
     /// The keys that its file declares.
     pub declared_keys: DeclaredKeys,
@@ -51,13 +52,15 @@ pub struct TableDetail {
     pub sample: Vec<Vec<Option<String>>>,
     /// Texts about it.
     pub contexts: Vec<ContextText>,
-    /// Its files, at most 100; none where values are not shown, as the paths of partitions hold some.
+    /// Its files, at most 100; none where values are not shown, as the paths of partitions hold
+    /// some.
     pub files: Vec<FileDetail>,
     /// How many files it has.
     pub file_count: usize,
     /// Whether a language model has yet to describe columns.
     pub awaits_narration: bool,
-    /// Whether values of rows are shown; without them, notes, sample, ranges, frequent values and patterns are empty.
+    /// Whether values of rows are shown; without them, notes, sample, ranges, frequent values and
+    /// patterns are empty.
     pub previews: bool,
     /// Why it is a table, where that is asked and any of its files could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,8 +101,8 @@ pub struct ColumnDetail {
     pub distinct: u64,
     /// Whether they were counted.
     pub distinct_exact: bool,
-    /// Distinct values as a share of the values that were looked at, 0 to 1; null where none was looked at, and
-    /// where an older limn described the table.
+    /// Distinct values as a share of the values that were looked at, 0 to 1; null where none was
+    /// looked at, and where an older limn described the table.
     pub uniqueness: Option<f64>,
     /// Whether the column may be what a row is known by.
     pub likely_key: bool,
@@ -115,17 +118,18 @@ pub struct ColumnDetail {
     pub profile_exact: bool,
     /// What contexts say of it.
     pub description: Option<String>,
-    /// How its values are written in the files, in words, where that is not the plain way: `min`, `max` and `frequent` are plain
-    /// numbers and ISO dates; null where they are plain in the files, too.
+    /// How its values are written in the files, in words, where that is not the plain way: `min`,
+    /// `max` and `frequent` are plain numbers and ISO dates; null where they are plain in the
+    /// files, too.
     pub notation: Option<String>,
-    /// Which of the table's files have it, in words, where not all do: `in 10 of 100 files, since orders_2024-03-22.csv`. In the
-    /// others' rows it is null.
+    /// Which of the table's files have it, in words, where not all do:
+    /// `in 10 of 100 files, since orders_2024-03-22.csv`. In the others' rows it is null.
     pub in_files: Option<String>,
-    /// What it holds that is somebody's own: `secret`, `payment card`, `bank account`, `national id`, `e-mail` or `phone`; null
-    /// where nothing was found.
+    /// What it holds that is somebody's own: `secret`, `payment card`, `bank account`,
+    /// `national id`, `e-mail` or `phone`; null where nothing was found.
     pub sensitive: Option<String>,
-    /// Whether its values are kept out of the index: then cells of the sample are null, and there is no range and no
-    /// frequent value.
+    /// Whether its values are kept out of the index: then cells of the sample are null, and there
+    /// is no range and no frequent value.
     pub withheld: bool,
 }
 
@@ -141,8 +145,8 @@ pub struct Frequent {
 /// A form that values have.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Pattern {
-    /// Its name (`e-mail`, `DD.MM.YYYY`), or a shape (`AA-9999`): `A` and `a` stand for letters, `9` for a digit, `+` for
-    /// more of them.
+    /// Its name (`e-mail`, `DD.MM.YYYY`), or a shape (`AA-9999`): `A` and `a` stand for letters,
+    /// `9` for a digit, `+` for more of them.
     pub pattern: String,
     /// The share of the distinct values that have it, 0 to 1.
     pub share: f64,

@@ -60,8 +60,8 @@ pub struct ColumnType {
     pub explanation: String,
 }
 
-/// Explains why a table is what it is, beside those tables that the caller may see; nothing of a table of which no file could be
-/// read, whose error says why.
+/// Explains why a table is what it is, beside those tables that the caller may see; nothing of a
+/// table of which no file could be read, whose error says why.
 ///
 /// # Errors
 /// An index that cannot be read.

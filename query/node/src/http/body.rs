@@ -113,8 +113,8 @@ pub(super) async fn within_time(body: Body, most: usize) -> Result<Bytes, Proble
     })
 }
 
-/// The whole body; `None` if it is longer. What is too much is read and dropped, within bounds: a client that
-/// is still sending when the connection is closed does not get to read the answer.
+/// The whole body; `None` if it is longer. What is too much is read and dropped, within bounds: a
+/// client that is still sending when the connection is closed does not get to read the answer.
 async fn collect(mut body: Body, most: usize) -> Result<Option<Bytes>, axum::Error> {
     let (mut kept, mut length) = (Vec::new(), 0usize);
     while let Some(frame) = body.frame().await {

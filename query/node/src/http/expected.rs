@@ -1,5 +1,5 @@
-//! What is wrong with a parameter, in a caller's words: its name, what it was, and what is expected as the description of the addresses
-//! has it.
+//! What is wrong with a parameter, in a caller's words: its name, what it was, and what is expected
+//! as the description of the addresses has it.
 
 use std::error::Error;
 

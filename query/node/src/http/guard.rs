@@ -1,6 +1,7 @@
-//! What surrounds every request, in this order: its id, the host that it names, an agent's site, the caller, the caller's
-//! rate and share, a place among those being answered, and the time that an answer may take. And after it: problems
-//! are written, headers set, the request counted and logged.
+//! What surrounds every request, in this order: its id, the host that it names, an agent's site,
+//! the caller, the caller's rate and share, a place among those being answered, and the time that
+//! an answer may take. And after it: problems are written, headers set, the request counted and
+//! logged.
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
@@ -29,8 +30,8 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The page runs its own scripts and nothing else, and no other site may frame it.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// The hosts that requests may name. A node that asks for no key answers only to names that no other
-/// site can take (DNS rebinding).
+/// The hosts that requests may name. A node that asks for no key answers only to names that no
+/// other site can take (DNS rebinding).
 #[derive(Clone, Debug)]
 pub enum Hosts {
     /// Whichever.
@@ -117,8 +118,8 @@ pub(super) async fn guard(
     response
 }
 
-/// The caller's id and its share, once all is in order for the request to be answered; `None` where nobody is asked
-/// for a key.
+/// The caller's id and its share, once all is in order for the request to be answered; `None` where
+/// nobody is asked for a key.
 async fn admitted(
     guard: &Guard,
     request: &mut Request,

@@ -1,7 +1,9 @@
-//! Sockets: connections of bounded number, heads of bounded length and time, TLS, and an end in good order.
+//! Sockets: connections of bounded number, heads of bounded length and time, TLS, and an end in
+//! good order.
 //!
-//! A connection on which nothing comes at first, or nothing is asked for a while, is ended, whatever its client does meanwhile: it
-//! may be silent, answer pings, or read an answer byte by byte. Who gives its place to a new one: `places.rs`.
+//! A connection on which nothing comes at first, or nothing is asked for a while, is ended,
+//! whatever its client does meanwhile: it may be silent, answer pings, or read an answer byte by
+//! byte. Who gives its place to a new one: `places.rs`.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -30,7 +32,8 @@ use super::tls::Tls;
 const CONNECTIONS: usize = 1_024;
 /// How long the first byte may take.
 const FIRST_TIME: Duration = Duration::from_secs(5);
-/// How long a TLS handshake, and the head of a request, may take; idle connections are closed after it.
+/// How long a TLS handshake, and the head of a request, may take; idle connections are closed after
+/// it.
 const HEAD_TIME: Duration = Duration::from_secs(15);
 /// Bytes of a head.
 const HEAD: usize = 64 << 10;
@@ -168,8 +171,8 @@ enum Begun {
     Encrypted(Box<TlsStream<TcpStream>>),
 }
 
-/// Waits for the first byte, and for the handshake if there is one; `None` where they do not come in time, or the place is
-/// needed before.
+/// Waits for the first byte, and for the handshake if there is one; `None` where they do not come
+/// in time, or the place is needed before.
 async fn begin(
     stream: TcpStream,
     tls: Option<TlsAcceptorOf>,

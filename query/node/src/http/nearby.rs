@@ -5,8 +5,8 @@ const LONGEST: usize = 64;
 /// Letters that are wrong, at most: one in so many.
 const ONE_IN: usize = 4;
 
-/// The known addresses that are nearest to this one, if any is near: it misses their first parts (`/search`), or their last
-/// (`/health`), or has a few letters wrong.
+/// The known addresses that are nearest to this one, if any is near: it misses their first parts
+/// (`/search`), or their last (`/health`), or has a few letters wrong.
 pub(super) fn nearby<'a>(asked: &str, known: &'a [String]) -> Vec<&'a str> {
     let asked = asked.trim_end_matches('/');
     if asked.len() < 2 || asked.len() > LONGEST {
@@ -19,7 +19,8 @@ pub(super) fn nearby<'a>(asked: &str, known: &'a [String]) -> Vec<&'a str> {
     nearest.map(|(_, known)| known.as_str()).collect()
 }
 
-/// Letters to change until an address is the known one, its end from some part on, or its first parts.
+/// Letters to change until an address is the known one, its end from some part on, or its first
+/// parts.
 fn distance(asked: &str, known: &str) -> usize {
     let starts = known.match_indices('/').map(|(at, _)| &known[at..]);
     let ends = known.match_indices('/').map(|(at, _)| &known[..at]);

@@ -1,9 +1,10 @@
 //! Places for connections: so many for all, half of them for one address.
 //!
-//! A new connection always gets a place while one of the others is idle, which is to say that no request of it is being
-//! answered: it may have sent nothing, half a head, or nothing since its last answer. The one that has been idle longest goes, and
-//! before those to which an answer is still on its way: of the same address, where that has its share, else of all. So
-//! who opens very many takes them from itself.
+//! A new connection always gets a place while one of the others is idle, which is to say that no
+//! request of it is being answered: it may have sent nothing, half a head, or nothing since its
+//! last answer. The one that has been idle longest goes, and before those to which an answer is
+//! still on its way: of the same address, where that has its share, else of all. So who opens very
+//! many takes them from itself.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -72,7 +73,8 @@ impl Places {
         })
     }
 
-    /// A place for a connection from an address; `None` where none is left and no other connection is idle.
+    /// A place for a connection from an address; `None` where none is left and no other connection
+    /// is idle.
     pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Arc<Place>> {
         let address = host(address);
         let mut open = self.lock();

@@ -1,6 +1,7 @@
 //! Problems as HTTP answers.
 //!
-//! A handler returns a [`Problem`]; the guard around it, which knows the request's id, writes the body.
+//! A handler returns a [`Problem`]; the guard around it, which knows the request's id, writes the
+//! body.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};

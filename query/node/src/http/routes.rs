@@ -153,7 +153,8 @@ async fn similar(
     answers::similar(&node, &grant, &asked).await.map(Json)
 }
 
-/// What a table joins with, its copies, parts and unions, the surest first; or the way of joins to another table.
+/// What a table joins with, its copies, parts and unions, the surest first; or the way of joins to
+/// another table.
 #[utoipa::path(get, path = "/v1/joins", tag = "tables", params(JoinsRequest), responses((status = 200, body = JoinsAnswer), Failures))]
 async fn joins(
     State(node): Shared,
@@ -163,7 +164,8 @@ async fn joins(
     answers::joins(&node, &grant, &asked).await.map(Json)
 }
 
-/// Reads rows of a table from the lake, as JSON, or as a stream of Arrow where that is accepted. Needs the right `rows`.
+/// Reads rows of a table from the lake, as JSON, or as a stream of Arrow where that is accepted.
+/// Needs the right `rows`.
 #[utoipa::path(get, path = "/v1/table/rows", tag = "tables", params(RowsRequest), responses((status = 200, content((SqlAnswer = "application/json"), (String = "application/vnd.apache.arrow.stream"))), Failures))]
 async fn rows(
     State(node): Shared,
@@ -175,7 +177,8 @@ async fn rows(
     Ok(written(running, &headers))
 }
 
-/// Answers a statement of SQL that reads, over the tables that the caller may see; as JSON, or as a stream of Arrow where that is accepted. Needs the right `rows`.
+/// Answers a statement of SQL that reads, over the tables that the caller may see; as JSON, or as a
+/// stream of Arrow where that is accepted. Needs the right `rows`.
 #[utoipa::path(post, path = "/v1/sql", tag = "tables", request_body = SqlRequest, responses((status = 200, content((SqlAnswer = "application/json"), (String = "application/vnd.apache.arrow.stream"))), Failures))]
 async fn sql(
     State(node): Shared,
@@ -187,7 +190,9 @@ async fn sql(
     Ok(written(running, &headers))
 }
 
-/// Gives the columns and cells of tables that SQL for a question needs: names, types, ranges and frequent values, and the cells that the question may mean, spelled as the tables have them. Without the right `rows` columns alone.
+/// Gives the columns and cells of tables that SQL for a question needs: names, types, ranges and
+/// frequent values, and the cells that the question may mean, spelled as the tables have them.
+/// Without the right `rows` columns alone.
 #[utoipa::path(post, path = "/v1/cells", tag = "search", request_body = CellsRequest, responses((status = 200, body = CellsAnswer), Failures))]
 async fn cells(
     State(node): Shared,
@@ -301,7 +306,9 @@ async fn live() -> StatusCode {
     StatusCode::NO_CONTENT
 }
 
-/// Says that the node can answer: a node answers as soon as it listens, and stays with its snapshot while the index is away. After a question that could not be answered, because the index could not be read, it is asked again here.
+/// Says that the node can answer: a node answers as soon as it listens, and stays with its snapshot
+/// while the index is away. After a question that could not be answered, because the index could
+/// not be read, it is asked again here.
 #[utoipa::path(get, path = "/health/ready", tag = "node", security(()), responses((status = 204), (status = 503, body = ErrorAnswer)))]
 async fn ready(State(node): Shared) -> Result<StatusCode, Problem> {
     crate::trouble::ready(&node).await?;

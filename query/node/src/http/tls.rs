@@ -1,9 +1,9 @@
-//! TLS: a certificate and its key, read again when their files change, so that one that is renewed is used
-//! without a restart.
+//! TLS: a certificate and its key, read again when their files change, so that one that is renewed
+//! is used without a restart.
 //!
-//! The files are looked at when somebody connects, every few seconds at most. What they hold is compared, not when
-//! they were written: links that are turned and clocks that stand still make no difference. Until both hold what
-//! belongs together, what was read before is used.
+//! The files are looked at when somebody connects, every few seconds at most. What they hold is
+//! compared, not when they were written: links that are turned and clocks that stand still make no
+//! difference. Until both hold what belongs together, what was read before is used.
 
 use std::fs::File;
 use std::io::Read;

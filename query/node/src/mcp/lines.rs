@@ -30,14 +30,16 @@ pub(super) const CELL: usize = 200;
 pub struct FindInput {
     /// What the tables should hold, in plain words.
     pub question: String,
-    /// `set`: the tables that answer it together, with the joins and a statement for `sql`; `tables`, if nothing is said: tables
-    /// that each answer it.
+    /// `set`: the tables that answer it together, with the joins and a statement for `sql`;
+    /// `tables`, if nothing is said: tables that each answer it.
     pub mode: Option<SearchMode>,
-    /// How many tables: 1 to 1000, 5 if nothing is said. Of a set 1 to 20, as many as are worth it if nothing is said.
+    /// How many tables: 1 to 1000, 5 if nothing is said. Of a set 1 to 20, as many as are worth it
+    /// if nothing is said.
     pub k: Option<usize>,
     /// Only tables at this path or below it.
     pub prefix: Option<String>,
-    /// Only tables of this format: arrow, avro, csv, dbf, delta, hudi, iceberg, jsonlines, orc, parquet, sheet, sqlite or text.
+    /// Only tables of this format: arrow, avro, csv, dbf, delta, hudi, iceberg, jsonlines, orc,
+    /// parquet, sheet, sqlite or text.
     pub format: Option<String>,
     /// Whether a language model judges the first tables, where the node has one. Takes seconds.
     pub judge: Option<bool>,
@@ -55,7 +57,8 @@ pub struct DescribeInput {
     pub lake: Option<String>,
     /// Only these columns.
     pub columns: Option<Vec<String>>,
-    /// Give all columns, all frequent values, files, whole texts, and why it is a table and read so.
+    /// Give all columns, all frequent values, files, whole texts, and why it is a table and read
+    /// so.
     pub more: Option<bool>,
 }
 
@@ -91,8 +94,8 @@ pub struct JoinsInput {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SqlInput {
-    /// One statement, such as SELECT "town", avg("depth") FROM "lakes/depths" GROUP BY "town". Names of tables and columns
-    /// go in double quotes, texts in single quotes.
+    /// One statement, such as SELECT "town", avg("depth") FROM "lakes/depths" GROUP BY "town".
+    /// Names of tables and columns go in double quotes, texts in single quotes.
     pub sql: String,
     /// Its tables' lake, where several lakes have tables of one name.
     pub lake: Option<String>,
@@ -104,7 +107,8 @@ pub struct SqlInput {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CellsInput {
-    /// What the statement is to answer, in plain words, with names and values as they were asked for.
+    /// What the statement is to answer, in plain words, with names and values as they were asked
+    /// for.
     pub question: String,
     /// The tables, as find_tables gives them; the first 5 that it finds if nothing is said.
     pub tables: Option<Vec<String>>,
@@ -114,7 +118,8 @@ pub struct CellsInput {
     pub mode: Option<SearchMode>,
     /// Only tables at this path or below it, if none are named.
     pub prefix: Option<String>,
-    /// Columns for each part of the question, and cells for each run of its words: 1 to 50, 5 if nothing is said.
+    /// Columns for each part of the question, and cells for each run of its words: 1 to 50, 5 if
+    /// nothing is said.
     pub k: Option<usize>,
 }
 
@@ -124,7 +129,8 @@ pub struct CellsInput {
 pub struct ListInput {
     /// Only tables at this path or below it.
     pub prefix: Option<String>,
-    /// Only tables of this format: arrow, avro, csv, dbf, delta, hudi, iceberg, jsonlines, orc, parquet, sheet, sqlite or text.
+    /// Only tables of this format: arrow, avro, csv, dbf, delta, hudi, iceberg, jsonlines, orc,
+    /// parquet, sheet, sqlite or text.
     pub format: Option<String>,
     /// Where to go on: the next of the list before.
     pub after: Option<String>,

@@ -1,8 +1,8 @@
 //! The node for agents: the Model Context Protocol, over standard input and output or over HTTP.
 //!
-//! An agent pays for every word it reads, so that answers are small until more is asked for: a search gives a line a
-//! table, and `describe_table` and `sample_rows` give the rest. Answers are those of HTTP, cut shorter; what a
-//! caller may see is decided in the same place.
+//! An agent pays for every word it reads, so that answers are small until more is asked for: a
+//! search gives a line a table, and `describe_table` and `sample_rows` give the rest. Answers are
+//! those of HTTP, cut shorter; what a caller may see is decided in the same place.
 //!
 //! Over HTTP there are no sessions: each request has its caller, whom the guard has found out.
 
@@ -71,8 +71,8 @@ impl Agent {
         }
     }
 
-    /// Finds the tables of the lake that answer a question in plain words, best first; with mode set, those that answer it
-    /// together, and how they join.
+    /// Finds the tables of the lake that answer a question in plain words, best first; with mode
+    /// set, those that answer it together, and how they join.
     #[tool(annotations(read_only_hint = true, open_world_hint = false))]
     async fn find_tables(
         &self,
@@ -100,7 +100,8 @@ impl Agent {
         ))
     }
 
-    /// Describes a table: columns with types, ranges, frequent values and meanings, and texts about it.
+    /// Describes a table: columns with types, ranges, frequent values and meanings, and texts about
+    /// it.
     #[tool(annotations(read_only_hint = true, open_world_hint = false))]
     async fn describe_table(
         &self,
@@ -138,8 +139,9 @@ impl Agent {
         ))
     }
 
-    /// Lists what a table joins with, on which columns and how many rows go with how many, and its copies, parts and unions;
-    /// or, given another table, the way of joins there. Use it before joining tables with sql.
+    /// Lists what a table joins with, on which columns and how many rows go with how many, and its
+    /// copies, parts and unions; or, given another table, the way of joins there. Use it before
+    /// joining tables with sql.
     #[tool(annotations(read_only_hint = true, open_world_hint = false))]
     async fn table_joins(
         &self,
@@ -162,11 +164,12 @@ impl Agent {
         ))
     }
 
-    /// Answers a question about values by one SQL statement that reads (SELECT with joins, groups and windows; DESCRIBE, SHOW
-    /// TABLES) over the rows of the lake's tables, which may be files of any format. Find the tables first, and see their
-    /// columns with describe_table. Write names of tables and columns in double quotes as they are listed: SELECT count(*)
-    /// FROM "shop/orders" WHERE "state" = 'open'. Aggregate rather than fetch: rows are given up to a limit, and long
-    /// cells are cut. Needs the right to read rows.
+    /// Answers a question about values by one SQL statement that reads (SELECT with joins, groups
+    /// and windows; DESCRIBE, SHOW TABLES) over the rows of the lake's tables, which may be files
+    /// of any format. Find the tables first, and see their columns with describe_table. Write names
+    /// of tables and columns in double quotes as they are listed: SELECT count(*) FROM
+    /// "shop/orders" WHERE "state" = 'open'. Aggregate rather than fetch: rows are given up to a
+    /// limit, and long cells are cut. Needs the right to read rows.
     #[tool(annotations(read_only_hint = true, open_world_hint = false))]
     async fn sql(
         &self,
@@ -188,10 +191,11 @@ impl Agent {
         Ok(tool_result(answered.await))
     }
 
-    /// Gives what is needed to write SQL for a question: of each table the columns that matter, with types, ranges and frequent
-    /// values, and the cells that the question may mean, spelled exactly as the table has them, ready to be copied into the
-    /// statement. Ask it before sql where a condition is on a name, a code or a category. Without the right to read rows
-    /// it gives columns alone.
+    /// Gives what is needed to write SQL for a question: of each table the columns that matter,
+    /// with types, ranges and frequent values, and the cells that the question may mean, spelled
+    /// exactly as the table has them, ready to be copied into the statement. Ask it before sql
+    /// where a condition is on a name, a code or a category. Without the right to read rows it
+    /// gives columns alone.
     #[tool(annotations(read_only_hint = true, open_world_hint = false))]
     async fn find_cells(
         &self,
@@ -336,7 +340,8 @@ impl ServerHandler for Agent {
     }
 }
 
-/// Serves an agent over standard input and output, as this caller, until it goes away. Whether it has begun a session at all.
+/// Serves an agent over standard input and output, as this caller, until it goes away. Whether it
+/// has begun a session at all.
 ///
 /// # Errors
 /// What went wrong between the two.

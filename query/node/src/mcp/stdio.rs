@@ -1,7 +1,8 @@
 //! Messages over standard input and output, one a line.
 //!
-//! rmcp's own transport leaves lines that are no message unanswered, so that an agent waits for ever; and its service ends where
-//! something comes before a session has begun. This one answers both, and bounds lines.
+//! rmcp's own transport leaves lines that are no message unanswered, so that an agent waits for
+//! ever; and its service ends where something comes before a session has begun. This one answers
+//! both, and bounds lines.
 
 use std::io;
 
@@ -23,7 +24,8 @@ const LINE: usize = 1 << 20;
 /// Answers that wait to be written.
 const WAITING: usize = 16;
 
-/// The lines of an agent, and the task that writes answers to it: it ends when the lines are dropped and all is written.
+/// The lines of an agent, and the task that writes answers to it: it ends when the lines are
+/// dropped and all is written.
 pub(super) fn lines<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static>(
     read: R,
     mut write: W,
@@ -48,7 +50,8 @@ pub(super) fn lines<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static
     (lines, writing)
 }
 
-/// An agent's messages. What `receive` has found out lies here and not in its future, which may be dropped wherever it waits.
+/// An agent's messages. What `receive` has found out lies here and not in its future, which may be
+/// dropped wherever it waits.
 pub(super) struct Lines<R> {
     read: BufReader<R>,
     /// The line so far.
@@ -111,7 +114,8 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Lines<R> {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    /// Reads on to the end of a line; whether there is one, or the input ends. `None` where it cannot be read.
+    /// Reads on to the end of a line; whether there is one, or the input ends. `None` where it
+    /// cannot be read.
     async fn whole_line(&mut self) -> Option<bool> {
         loop {
             let read = self.read.fill_buf().await;

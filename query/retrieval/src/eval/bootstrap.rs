@@ -1,8 +1,9 @@
-//! The paired bootstrap: how far a difference between two runs over the same questions can be trusted.
+//! The paired bootstrap: how far a difference between two runs over the same questions can be
+//! trusted.
 //!
 //! Questions are drawn with replacement, each with what both runs made of it; the 2.5 and 97.5
-//! percentiles of the resampled means bound the 95 % interval (Efron and Tibshirani 1993, chapter 13).
-//! Pairing takes out what makes a question hard for both. The seed is fixed: equal runs, equal
+//! percentiles of the resampled means bound the 95 % interval (Efron and Tibshirani 1993, chapter
+//! 13). Pairing takes out what makes a question hard for both. The seed is fixed: equal runs, equal
 //! intervals.
 
 use serde::{Deserialize, Serialize};
@@ -29,8 +30,8 @@ impl Interval {
     }
 }
 
-/// The intervals of several measures' mean differences, a measure's differences in a row, one for each
-/// question. All measures are resampled by the same draws. Zeros where there is no question.
+/// The intervals of several measures' mean differences, a measure's differences in a row, one for
+/// each question. All measures are resampled by the same draws. Zeros where there is no question.
 pub fn paired_bootstrap(measures: &[Vec<f64>]) -> Vec<Interval> {
     let questions = measures.first().map_or(0, Vec::len);
     let mut random = SplitMix(SEED);

@@ -1,5 +1,5 @@
-//! How answers are graded: those of questions that tables answer, and those of questions that none does;
-//! and the limits that would fit them.
+//! How answers are graded: those of questions that tables answer, and those of questions that none
+//! does; and the limits that would fit them.
 
 use serde::Serialize;
 
@@ -66,8 +66,9 @@ pub struct Grades {
     pub answerable: Graded,
     /// Of questions whose `tables` are `[]`.
     pub unanswerable: Graded,
-    /// The limits under which five in a hundred of the answerable whose table was found are unlikely, and five in a
-    /// hundred of the unanswerable strong. `None` with fewer than twenty of either kind.
+    /// The limits under which five in a hundred of the answerable whose table was found are
+    /// unlikely, and five in a hundred of the unanswerable strong. `None` with fewer than twenty of
+    /// either kind.
     pub fitted: Option<Grading>,
 }
 

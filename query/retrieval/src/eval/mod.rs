@@ -2,15 +2,15 @@
 //!
 //! The measures are those of the command's contract: over the first k distinct tables, *hit* is the
 //! share of questions with at least one gold table, *recall* the mean share of gold tables found,
-//! *full* the share with all of them. Each k is a search of its own. MRR is the mean of 1/rank of the
-//! first gold table at the largest k, 0 where there is none. A table that is listed as a copy of one found is found.
-//! They are over the questions that name tables; of those whose `tables` are `[]`, which none answers, and of all others,
-//! the answers' grades are counted.
+//! *full* the share with all of them. Each k is a search of its own. MRR is the mean of 1/rank of
+//! the first gold table at the largest k, 0 where there is none. A table that is listed as a copy
+//! of one found is found. They are over the questions that name tables; of those whose `tables` are
+//! `[]`, which none answers, and of all others, the answers' grades are counted.
 //!
-//! Latency and questions per second are taken over one pass with one search a question, at k = 5 where
-//! that is asked for, else the largest k; texts are not read. The clock includes the embedding of
-//! the question unless [`EvalOptions::vectors_given`], and the judge where there is one; a table that
-//! is a candidate at several k is judged once.
+//! Latency and questions per second are taken over one pass with one search a question, at k = 5
+//! where that is asked for, else the largest k; texts are not read. The clock includes the
+//! embedding of the question unless [`EvalOptions::vectors_given`], and the judge where there is
+//! one; a table that is a candidate at several k is judged once.
 
 mod bootstrap;
 mod grades;
@@ -57,14 +57,16 @@ impl EvalQuestion {
     }
 }
 
-/// Whether a line is feedback that says of a table that it is not the one: no question whose tables are known.
+/// Whether a line is feedback that says of a table that it is not the one: no question whose tables
+/// are known.
 fn is_said_wrong(line: &str) -> bool {
     let line: Result<serde_json::Value, _> = serde_json::from_str(line);
     line.is_ok_and(|line| line["verdict"] == "wrong")
 }
 
-/// Reads a questions file: one JSON object a line with `question` and `tables`, other fields ignored,
-/// empty lines skipped, and so is feedback that a table is wrong. `file` names it in errors.
+/// Reads a questions file: one JSON object a line with `question` and `tables`, other fields
+/// ignored, empty lines skipped, and so is feedback that a table is wrong. `file` names it in
+/// errors.
 ///
 /// # Errors
 /// The first line that cannot be read, by its number.
@@ -282,7 +284,8 @@ pub fn evaluate(
     Ok((evaluation, run))
 }
 
-/// The names by which a result counts: those gold tables that it is, or has among its copies; else its own.
+/// The names by which a result counts: those gold tables that it is, or has among its copies; else
+/// its own.
 fn names(table: RankedTable, question: &EvalQuestion) -> Vec<String> {
     let is_gold = |name: &String| question.tables.contains(name);
     let gold: Vec<String> = table.copies.into_iter().filter(is_gold).collect();

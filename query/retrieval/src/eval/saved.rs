@@ -1,7 +1,7 @@
 //! Runs kept and compared: what every question found, one JSON object a line.
 //!
-//! A saved ranking is that of the largest k; smaller cut-offs are its beginnings, on both sides of a
-//! comparison.
+//! A saved ranking is that of the largest k; smaller cut-offs are its beginnings, on both sides of
+//! a comparison.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -73,8 +73,8 @@ pub fn read_saved(text: &str, file: &str) -> Result<Vec<SavedQuestion>, Retrieva
 /// Compares this run with a saved one at the cut-offs `cuts`.
 ///
 /// # Errors
-/// Where the runs are not over the same questions with the same gold tables, in the same order, or the
-/// saved one was not asked for enough tables.
+/// Where the runs are not over the same questions with the same gold tables, in the same order, or
+/// the saved one was not asked for enough tables.
 pub fn compare(
     now: &[SavedQuestion],
     saved: &[SavedQuestion],

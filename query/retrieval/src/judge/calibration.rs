@@ -9,9 +9,9 @@
 //! al., CART, 1984): a few lucky questions buy no threshold.
 //!
 //! **Honesty.** For that reason the fitted figures are optimistic, and whether a judge *helps* is
-//! decided on others: the questions are cut into five runs of consecutive ones (neighbours are often
-//! about the same tables), each judged at the threshold fitted on the other four. The 95 % interval of
-//! that difference to no judge must lie above 0.
+//! decided on others: the questions are cut into five runs of consecutive ones (neighbours are
+//! often about the same tables), each judged at the threshold fitted on the other four. The 95 %
+//! interval of that difference to no judge must lie above 0.
 //!
 //! A record is kept beside the models, one file for each model id, and holds for one version of the
 //! prompt only.
@@ -406,7 +406,8 @@ mod tests {
         let one = [vec![lucky.clone()], of(0)].concat();
         assert_eq!(fit(&one).threshold, 1.0 - MARGIN);
         assert_eq!(fit(&one).held_out, fit(&one).without);
-        // What moves many questions up and down is no better for it: the best one is compared with none.
+        // What moves many questions up and down is no better for it: the best one is compared with
+        // none.
         let noisy = [
             (4, vec![(false, 7.0), (true, 9.0)]),
             (12, vec![(false, 2.0), (true, 4.0)]),

@@ -1,14 +1,14 @@
 //! The judge (PNEUMA §5.1): a language model says of each candidate whether it is relevant.
 //!
-//! A candidate is read in two variants, content and context (`prompt.rs`); it stands when either says
-//! yes. "Yes" is a matter of degree: the log-odds of *yes* against *no* as the answer's first word,
-//! compared with a threshold that is fitted for each model (`calibration.rs`), because small models
-//! say yes to nearly everything. The candidates of a question are judged in rank order until enough
-//! stand (`walk.rs`), at most [`Judge::depth`] of them.
+//! A candidate is read in two variants, content and context (`prompt.rs`); it stands when either
+//! says yes. "Yes" is a matter of degree: the log-odds of *yes* against *no* as the answer's first
+//! word, compared with a threshold that is fitted for each model (`calibration.rs`), because small
+//! models say yes to nearly everything. The candidates of a question are judged in rank order until
+//! enough stand (`walk.rs`), at most [`Judge::depth`] of them.
 //!
 //! **Guarantees.** The answer is the one that judging all of these candidates would give. A failing
-//! call loses nothing: its table keeps its place, unjudged, and a note says so. A table's text is data:
-//! it cannot end its delimiters (`quote.rs`), and a prompt holds one table.
+//! call loses nothing: its table keeps its place, unjudged, and a note says so. A table's text is
+//! data: it cannot end its delimiters (`quote.rs`), and a prompt holds one table.
 //!
 //! **Non-guarantees.** What the model says. Text made to sound relevant is judged as what it says:
 //! how many verdicts such text turns is measured (docs/benchmarks.md).
@@ -284,8 +284,8 @@ impl Judge {
     }
 
     /// Judges candidates in rank order until `k` are kept; `None` for those that were not judged.
-    /// Texts that `known` holds a verdict on are not asked about again. Also gives notes for this search, and
-    /// what the model said if it failed.
+    /// Texts that `known` holds a verdict on are not asked about again. Also gives notes for this
+    /// search, and what the model said if it failed.
     ///
     /// Blocks the calling thread while the model answers.
     ///

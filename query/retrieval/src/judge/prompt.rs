@@ -1,10 +1,10 @@
 //! The prompts of the judge (PNEUMA §5.1): is this table relevant to the question?
 //!
 //! Two variants read a table: *content* shows its schema and rows, *context* the texts about it.
-//! The question stands in [`Prompt::shared`], so that its tokens are computed once for all candidates,
-//! and once more after the table, where small models attend to it: that alone ordered pairs of tables
-//! better (docs/benchmarks.md). A table's text is data between delimiter lines that it cannot write
-//! (`quote.rs`), and what is to be answered stands after it.
+//! The question stands in [`Prompt::shared`], so that its tokens are computed once for all
+//! candidates, and once more after the table, where small models attend to it: that alone ordered
+//! pairs of tables better (docs/benchmarks.md). A table's text is data between delimiter lines that
+//! it cannot write (`quote.rs`), and what is to be answered stands after it.
 
 use std::sync::{Arc, LazyLock};
 

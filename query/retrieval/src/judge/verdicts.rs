@@ -34,8 +34,8 @@ impl TextHash {
 /// The verdicts of one judge on one question, by the texts that were judged.
 ///
 /// A node may keep them beside the question and give them to the next search that asks the same
-/// ([`Searcher::search_knowing`](crate::Searcher::search_knowing)). Failures are not among them: a table
-/// that a model failed on is asked about again.
+/// ([`Searcher::search_knowing`](crate::Searcher::search_knowing)). Failures are not among them: a
+/// table that a model failed on is asked about again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verdicts {
     by_text: HashMap<TextHash, Verdict>,
@@ -49,8 +49,8 @@ impl Verdicts {
         Verdicts::default()
     }
 
-    /// Nothing is known, and a table that a model fails on will not be asked about again: for measuring,
-    /// where one question is one question at any k.
+    /// Nothing is known, and a table that a model fails on will not be asked about again: for
+    /// measuring, where one question is one question at any k.
     pub(crate) fn of_one_measurement() -> Verdicts {
         Verdicts {
             keeps_unknown: true,

@@ -1,9 +1,10 @@
 //! Walking down a ranking until enough tables stand (design, section 9).
 //!
-//! Rejected tables move behind those that stand, order otherwise kept, so the first k results are the
-//! first k tables that stand: nothing below the k-th needs to be judged. As many candidates are under
-//! way as may still be needed (k less those that stand or are under way), which fills a model's
-//! batches and never asks about a table that a judge of one at a time would not have asked about.
+//! Rejected tables move behind those that stand, order otherwise kept, so the first k results are
+//! the first k tables that stand: nothing below the k-th needs to be judged. As many candidates are
+//! under way as may still be needed (k less those that stand or are under way), which fills a
+//! model's batches and never asks about a table that a judge of one at a time would not have asked
+//! about.
 
 use std::future::Future;
 
@@ -96,8 +97,8 @@ mod tests {
     }
 
     proptest! {
-        /// The first k are those of judging everything, and exactly those candidates are asked about
-        /// that one at a time would have been.
+        /// The first k are those of judging everything, and exactly those candidates are asked
+        /// about that one at a time would have been.
         #[test]
         fn stopping_early_changes_nothing(
             candidates in prop::collection::vec((0u8..5, 0u8..6), 0..30),

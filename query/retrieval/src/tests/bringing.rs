@@ -1,4 +1,5 @@
-//! Bringing what questions will read of remote segments: a store that fails or hangs costs no answer.
+//! Bringing what questions will read of remote segments: a store that fails or hangs costs no
+//! answer.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! A text about a folder does not make a table of it the answer to what the table itself does not have.
+//! A text about a folder does not make a table of it the answer to what the table itself does not
+//! have.
 
 use limn_segment::{Block, BlockKind, Field};
 

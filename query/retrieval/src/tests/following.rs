@@ -72,7 +72,8 @@ async fn following_reads_only_what_is_new() {
     let grown = same_answers(&index, &published, grown).await;
     assert!(grown.has_table("harbour/boats") && !same.has_table("harbour/boats"));
 
-    // Deletes that stay the same are not read again; other ones are, and what is named no more is gone.
+    // Deletes that stay the same are not read again; other ones are, and what is named no more is
+    // gone.
     let mut more = Deletes::none();
     more.delete_table(0, published.segments[1].blocks);
     delete(&index, &mut published, 1, more).await;

@@ -12,8 +12,8 @@ use crate::{Mode, Query, RetrievalError, Values};
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// A prefix and a selection of the same tables are one filter; together they leave what both leave;
-    /// and no shard matters.
+    /// A prefix and a selection of the same tables are one filter; together they leave what both
+    /// leave; and no shard matters.
     #[test]
     fn however_a_filter_is_said_it_is_the_same(
         tables in lake(),

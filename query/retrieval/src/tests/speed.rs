@@ -1,11 +1,12 @@
-//! Measures what a question costs, on an index of thousands of tables made of random words and vectors.
+//! Measures what a question costs, on an index of thousands of tables made of random words and
+//! vectors.
 //!
 //! `cargo test --release --workspace --lib speed -- --ignored --nocapture` prints a table. What is
 //! compared takes turns question by question, so a busy machine slows all of it.
 //!
-//! Tried with it and left out: both sides of a question on two threads (a scoped thread a question, only
-//! while a core of the process was idle). On two cores that others kept busy it took 1.05 to 1.7 times as
-//! long in the better tenth of the questions, and 3 to 5 times in the middle.
+//! Tried with it and left out: both sides of a question on two threads (a scoped thread a question,
+//! only while a core of the process was idle). On two cores that others kept busy it took 1.05 to
+//! 1.7 times as long in the better tenth of the questions, and 3 to 5 times in the middle.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -107,8 +108,8 @@ fn milliseconds<T>(times: &mut Vec<f64>, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Where a question's time goes: its words, its meaning (the blocks nearest to it), all of it; and a
-/// question with a prefix, beside one whose filter looks at every table anew.
+/// Where a question's time goes: its words, its meaning (the blocks nearest to it), all of it; and
+/// a question with a prefix, beside one whose filter looks at every table anew.
 #[test]
 #[ignore = "measures; run it by hand"]
 fn speed_of_a_question() {

@@ -1,8 +1,8 @@
 //! The engine: callers hand in prompts, one thread steps the device with as many as fit.
 //!
 //! Continuous batching (Orca, Yu et al., OSDI 2022): after every step finished sequences leave and
-//! waiting ones join. A step holds one token of every answer being written and pieces of the prompts
-//! being read, up to a budget of tokens a step.
+//! waiting ones join. A step holds one token of every answer being written and pieces of the
+//! prompts being read, up to a budget of tokens a step.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -294,8 +294,8 @@ impl Runner {
         );
     }
 
-    /// Admits, steps, and gives what is finished. While the device computes, what `arrived` meanwhile is
-    /// taken in and admitted, so that the next step begins with it (one step ahead).
+    /// Admits, steps, and gives what is finished. While the device computes, what `arrived`
+    /// meanwhile is taken in and admitted, so that the next step begins with it (one step ahead).
     pub fn turn(&mut self, arrived: impl FnOnce() -> VecDeque<Job>) -> Vec<Delivery> {
         let mut done = Vec::new();
         self.drop_unwanted();

@@ -1,7 +1,7 @@
 //! When the device has no room: what is given back, and who waits again.
 //!
-//! No sequence is lost, none is computed twice into one answer: a sequence either keeps all that it has,
-//! or gives all back and waits as if it had just come.
+//! No sequence is lost, none is computed twice into one answer: a sequence either keeps all that it
+//! has, or gives all back and waits as if it had just come.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -17,8 +17,8 @@ const MOST_WITHOUT_ROOM: usize = 32;
 
 impl Runner {
     /// There was no memory to begin a sequence: what was reserved of it is given back, and it waits
-    /// until others have gone. Alone, with every kept beginning given back, it can never begin. Says
-    /// whether everything waits again.
+    /// until others have gone. Alone, with every kept beginning given back, it can never begin.
+    /// Says whether everything waits again.
     pub(super) fn no_room(&mut self, id: JobId, detail: String, done: &mut Vec<Delivery>) -> bool {
         self.usage.retries += 1;
         let Some(sequence) = self.sequences.get(&id) else {

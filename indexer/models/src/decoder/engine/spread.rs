@@ -1,8 +1,8 @@
 //! Prompts over several devices: each goes where the least waits, and with its like if it can.
 //!
-//! Prompts with the same shared beginning (the columns of a table, the candidates of a question) go to
-//! the same device while that has little more to do than the others, so that the beginning is computed
-//! once.
+//! Prompts with the same shared beginning (the columns of a table, the candidates of a question) go
+//! to the same device while that has little more to do than the others, so that the beginning is
+//! computed once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::{Engine, Job, hash};
 use crate::Usage;
 
-/// Tokens that a device may have waiting above the least of all before its own prompts go elsewhere.
+/// Tokens that a device may have waiting above the least of all before its own prompts go
+/// elsewhere.
 const SLACK: usize = 8192;
 
 /// The engines of all devices; at least one.

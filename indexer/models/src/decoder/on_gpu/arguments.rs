@@ -1,4 +1,5 @@
-//! What the kernels of `cuda/kernels/decoder.cu` are given: its structs, and the arguments of each kernel.
+//! What the kernels of `cuda/kernels/decoder.cu` are given: its structs, and the arguments of each
+//! kernel.
 
 use crate::cuda::gpu::{Address, Plain, arguments};
 

@@ -1,8 +1,8 @@
-//! The way through the network on a GPU: [`network`](super::network) again, stage by stage, as launches
-//! of the kernels in `cuda/kernels/decoder.cu`, with the same bits.
+//! The way through the network on a GPU: [`network`](super::network) again, stage by stage, as
+//! launches of the kernels in `cuda/kernels/decoder.cu`, with the same bits.
 //!
-//! Weights are those packed for the processor, uploaded as they are. [`start`](Device::start) launches a
-//! whole step and returns; [`finish`](Device::finish) waits for it.
+//! Weights are those packed for the processor, uploaded as they are. [`start`](Device::start)
+//! launches a whole step and returns; [`finish`](Device::finish) waits for it.
 
 mod arguments;
 mod weights;
@@ -108,7 +108,8 @@ impl GpuNetwork {
         })
     }
 
-    /// Bytes that keys and values may take: nine tenths of what is free, less the largest step's own.
+    /// Bytes that keys and values may take: nine tenths of what is free, less the largest step's
+    /// own.
     pub fn cache_bytes(&self) -> Result<usize, GpuError> {
         let Shape { hidden, inner, .. } = self.shape;
         let row = self.row();
@@ -363,7 +364,8 @@ impl GpuNetwork {
             epsilon: self.shape.norm_epsilon,
             width: self.shape.hidden as u32,
         };
-        // SAFETY: `out` has room for `count` rows of `hidden` numbers; `rows` names rows of the states.
+        // SAFETY: `out` has room for `count` rows of `hidden` numbers; `rows` names rows of the
+        // states.
         unsafe { launch(&*self.gpu, [count, 1, 1], 0, &normalize) }
     }
 

@@ -74,8 +74,8 @@ impl MiniLm {
     /// Loads verified files onto the devices.
     ///
     /// # Errors
-    /// As [`load`](Self::load), and [`ModelError::OutOfMemory`] or [`ModelError::Compute`] where a GPU
-    /// does not take the weights.
+    /// As [`load`](Self::load), and [`ModelError::OutOfMemory`] or [`ModelError::Compute`] where a
+    /// GPU does not take the weights.
     pub fn load_onto(files: &ModelFiles, devices: &Devices) -> Result<Self, ModelError> {
         let tokens = TextTokens::load(files.separate_tokenizer()?, &files.name)?;
         let weights = Weights::load(&files.weights).map_err(|detail| ModelError::InvalidModel {
@@ -150,8 +150,8 @@ impl MiniLm {
         }
     }
 
-    /// One encoder layer, in place on `scratch.states`. Rows meet in attention only: before and after it, one thread may have the first
-    /// ones and another the rest.
+    /// One encoder layer, in place on `scratch.states`. Rows meet in attention only: before and
+    /// after it, one thread may have the first ones and another the rest.
     fn layer(&self, layer: &Layer, lengths: &[usize], scratch: &mut Scratch) {
         let Scratch {
             states,

@@ -17,7 +17,8 @@ stage!(stages:
     attend(projected: &[f32], lengths: &[usize], scratch: &mut AttentionScratch, out: &mut [f32])
 );
 stage!(stages:
-    /// Adds `more` to the states, then normalises each row to mean 0 and variance 1, scaled and shifted.
+    /// Adds `more` to the states, then normalises each row to mean 0 and variance 1, scaled and
+    /// shifted.
     normalize(states: &mut [f32], more: Option<&mut [f32]>, norm: &Norm)
 );
 stage!(stages:

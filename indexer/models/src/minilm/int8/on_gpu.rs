@@ -1,5 +1,5 @@
-//! The encoder on GPUs: the stages of [`super`] as launches of the kernels in `cuda/kernels/minilm.cu`,
-//! with the same bits.
+//! The encoder on GPUs: the stages of [`super`] as launches of the kernels in
+//! `cuda/kernels/minilm.cu`, with the same bits.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -38,7 +38,8 @@ impl Encoders {
     /// them at a time.
     ///
     /// # Errors
-    /// The GPU's name and what it says; [`GpuError::OutOfMemory`] where one sequence alone has no room.
+    /// The GPU's name and what it says; [`GpuError::OutOfMemory`] where one sequence alone has no
+    /// room.
     pub fn forward(&self, sequences: &[Vec<u32>]) -> Result<Vec<Vec<f32>>, (String, GpuError)> {
         let (at, computed) = {
             let (at, mut encoder) = self.free();
@@ -274,7 +275,8 @@ impl Encoder {
             columns: longest.next_multiple_of(LANES) as u32,
         };
         let scores = QUERIES * attention.columns as usize * size_of::<f32>();
-        // SAFETY (all launches): each buffer has room for `count` rows of its width, as just reserved.
+        // SAFETY (all launches): each buffer has room for `count` rows of its width, as just
+        // reserved.
         unsafe { launch(&*gpu, [count, 1, 1], 0, &embed)? };
         self.normalize(states, Address::NULL, count, &self.norm)?;
         for layer in &self.layers {
@@ -340,8 +342,8 @@ impl Encoder {
             activate: u32::from(activation == Activation::Gelu),
         };
         let grid = [matrix.outputs / PANEL, rows.count.div_ceil(ROWS), 1];
-        // SAFETY: as in `forward`; inputs and outputs are multiples of 64 (`Matrix::pack`, the model's
-        // sizes).
+        // SAFETY: as in `forward`; inputs and outputs are multiples of 64 (`Matrix::pack`, the
+        // model's sizes).
         unsafe {
             launch(&*self.gpu, [rows.count, 1, 1], 0, &quantize)?;
             launch(&*self.gpu, grid, 0, &linear)

@@ -3,10 +3,10 @@
 //! The format: eight bytes of length (little-endian), that many bytes of JSON that give each
 //! tensor's type, shape and place, then the numbers.
 //!
-//! `unsafe` here: mapping a file. A map is sound as long as nobody changes or truncates the file behind it. A
-//! model's files are put into the model store under another name, checked against their hash and moved into place, and
-//! nothing in limn opens one for writing again. Somebody who truncates one by hand while it is used kills who uses it
-//! (SIGBUS).
+//! `unsafe` here: mapping a file. A map is sound as long as nobody changes or truncates the file
+//! behind it. A model's files are put into the model store under another name, checked against
+//! their hash and moved into place, and nothing in limn opens one for writing again. Somebody who
+//! truncates one by hand while it is used kills who uses it (SIGBUS).
 
 #![allow(unsafe_code)]
 
@@ -30,8 +30,8 @@ pub(super) struct TensorFile {
     tensors: HashMap<String, Tensor>,
 }
 
-/// The little-endian numbers of a tensor, where they are in the file: in memory is what is looked at, and the system
-/// may take it back.
+/// The little-endian numbers of a tensor, where they are in the file: in memory is what is looked
+/// at, and the system may take it back.
 pub(super) struct Mapped {
     file: Mmap,
     range: Range<usize>,

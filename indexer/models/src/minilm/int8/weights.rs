@@ -16,8 +16,8 @@ const STEPS: f32 = 127.0;
 
 /// The whole model.
 pub(super) struct Weights {
-    /// The word matrix, little-endian floats: half of all bytes, of which a text uses a few rows. It is left in
-    /// the file.
+    /// The word matrix, little-endian floats: half of all bytes, of which a text uses a few rows.
+    /// It is left in the file.
     words: Mapped,
     /// The position's vector plus the one segment type's.
     positions: Vec<f32>,

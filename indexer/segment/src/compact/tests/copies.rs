@@ -11,7 +11,8 @@ fn change(name: usize, version: u64) -> Change {
     }
 }
 
-/// An index whose second and fourth catalog file are the same, around another version of one of its tables.
+/// An index whose second and fourth catalog file are the same, around another version of one of its
+/// tables.
 async fn with_copies(index: &IndexStore) -> Snapshot {
     let first = Snapshot::first("m", DIMENSIONS, 1);
     let first = epoch(index, &first, &[change(1, 1)]).await;

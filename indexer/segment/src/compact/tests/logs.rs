@@ -122,7 +122,8 @@ proptest! {
     }
 }
 
-/// A lone file became a directory, the directory went, and the file's row was never superseded by name.
+/// A lone file became a directory, the directory went, and the file's row was never superseded by
+/// name.
 #[test]
 fn a_table_that_moved_and_went_does_not_come_back() {
     let row = |group: &str, removed| TableRecord {

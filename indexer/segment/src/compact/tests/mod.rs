@@ -125,7 +125,8 @@ fn row_of(change: &Change) -> TableRecord {
     }
 }
 
-/// An epoch as the pipeline writes it: a segment and a catalog file a shard, and what they replace deleted.
+/// An epoch as the pipeline writes it: a segment and a catalog file a shard, and what they replace
+/// deleted.
 async fn epoch(index: &IndexStore, base: &Snapshot, changes: &[Change]) -> Snapshot {
     let known: BTreeMap<TableKey, TableRecord> = index
         .tables(base, None)

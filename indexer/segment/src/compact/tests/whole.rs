@@ -1,5 +1,5 @@
-//! Random histories of an index, compacted now and then: the tables, texts and postings stay, and a merged
-//! segment is the one that building it anew gives.
+//! Random histories of an index, compacted now and then: the tables, texts and postings stay, and a
+//! merged segment is the one that building it anew gives.
 
 use std::collections::HashMap;
 
@@ -167,8 +167,8 @@ proptest! {
                 if policy.full {
                     assert_eq!(compacted.after.deleted_blocks, 0);
                     assert!(newest.segments.len() <= 2 && newest.catalog.len() <= 2);
-                    // In shards of several files nothing is left that says no more than that a table is
-                    // gone.
+                    // In shards of several files nothing is left that says no more than that a
+                    // table is gone.
                     for entry in &newest.catalog {
                         if before.catalog.iter().any(|it| it.path == entry.path) {
                             continue;

@@ -86,7 +86,8 @@ pub async fn write(format: Format, path: &Path, answer: &mut Answer) -> anyhow::
     Ok(())
 }
 
-/// A lake is not written to: a file there may be one of its tables, and the next run would take this one for such.
+/// A lake is not written to: a file there may be one of its tables, and the next run would take
+/// this one for such.
 fn is_outside(path: &Path, folder: &Path, lakes: &BTreeSet<PathBuf>) -> anyhow::Result<()> {
     // A folder that is not there is told when it is written to.
     let Ok(folder) = folder.canonicalize() else {

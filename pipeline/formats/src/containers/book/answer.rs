@@ -63,7 +63,8 @@ pub(super) struct Text {
     pub(super) end: usize,
     /// Whether it has all of the sheet's cells.
     pub(super) is_whole: bool,
-    /// Of the first rows with cells their numbers, from 0 on, and where in the text they begin, in bytes.
+    /// Of the first rows with cells their numbers, from 0 on, and where in the text they begin, in
+    /// bytes.
     begins: Vec<(u32, u64)>,
 }
 

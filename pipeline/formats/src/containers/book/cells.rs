@@ -15,7 +15,8 @@ use crate::Failure;
 
 /// Says which delimiter it is, whatever the cells hold.
 pub(super) const SEPARATOR_LINE: &[u8] = b"sep=,\n";
-/// Rows of which it is known where their text begins: people may declare one of them to be the header.
+/// Rows of which it is known where their text begins: people may declare one of them to be the
+/// header.
 const NUMBERED_ROWS: usize = 1000;
 /// Rows in which a title may stand.
 const TITLE_ROWS: usize = 10;
@@ -42,7 +43,8 @@ pub(super) struct Cells {
 pub(super) struct Written {
     /// Whether all of its cells are there.
     pub(super) is_whole: bool,
-    /// Of the first rows with cells their numbers, from 0 on, and where in the text they begin, in bytes.
+    /// Of the first rows with cells their numbers, from 0 on, and where in the text they begin, in
+    /// bytes.
     pub(super) begins: Vec<(u32, u64)>,
 }
 

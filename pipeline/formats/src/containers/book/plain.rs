@@ -1,4 +1,5 @@
-//! Text that has a spreadsheet's name: many programs call what they export `.xls`, since Excel opens it.
+//! Text that has a spreadsheet's name: many programs call what they export `.xls`, since Excel
+//! opens it.
 //!
 //! Delimited text is read as that. Pages and the like are told from it, in one line.
 

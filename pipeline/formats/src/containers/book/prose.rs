@@ -1,12 +1,13 @@
-//! Sheets that are no tables: of one cell, or with nothing but sentences below one another, as people explain a book.
+//! Sheets that are no tables: of one cell, or with nothing but sentences below one another, as
+//! people explain a book.
 
 /// Rows of a sheet of prose at most; what is longer is a list.
 const MOST_ROWS: usize = 30;
 /// Words that make a sentence.
 const WORDS: usize = 4;
 
-/// Whether the cells of a sheet, as delimited text, are no table: there is one, or no row has two and half of them are
-/// sentences (of four words, or with the end of one).
+/// Whether the cells of a sheet, as delimited text, are no table: there is one, or no row has two
+/// and half of them are sentences (of four words, or with the end of one).
 pub(super) fn is_prose(text: &[u8]) -> bool {
     let (mut cells, mut sentences) = (0, 0);
     let mut rest = text;

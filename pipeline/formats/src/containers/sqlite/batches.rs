@@ -1,7 +1,7 @@
 //! The rows of a table or view of a database, as texts.
 //!
-//! They are all read before the first is given: one database is read at a time in a process, and who waits for the rows
-//! of one may be waiting for those of another.
+//! They are all read before the first is given: one database is read at a time in a process, and
+//! who waits for the rows of one may be waiting for those of another.
 
 use std::io::Cursor;
 
@@ -63,7 +63,8 @@ pub(crate) fn rows(
 }
 
 impl Base {
-    /// The wanted columns of as many rows as are wanted; of none more where nobody wants them any longer.
+    /// The wanted columns of as many rows as are wanted; of none more where nobody wants them any
+    /// longer.
     pub(super) fn rows(
         mut self,
         id: u64,
@@ -111,7 +112,8 @@ impl Base {
     }
 }
 
-/// Takes a value as text; about how many bytes it takes. Bytes are written as SQL has them: `X'00FF'`.
+/// Takes a value as text; about how many bytes it takes. Bytes are written as SQL has them:
+/// `X'00FF'`.
 fn take(texts: &mut Texts, place: usize, value: ValueRef<'_>) -> usize {
     match value {
         ValueRef::Null => texts.cell(place, None),

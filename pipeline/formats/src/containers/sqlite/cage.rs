@@ -13,8 +13,8 @@ use super::Entry;
 
 /// The longest value that a view may make.
 const LONGEST_OF_VIEW: i32 = 64 << 10;
-/// Queries that a view may be made of, with those of the views that it reads, each as often as it is read: what preparing them
-/// takes grows much faster than their number.
+/// Queries that a view may be made of, with those of the views that it reads, each as often as it
+/// is read: what preparing them takes grows much faster than their number.
 pub(super) const MOST_QUERIES: u32 = 256;
 /// Columns that all of them may read.
 const MOST_READS: u32 = 1 << 16;
@@ -28,7 +28,8 @@ pub(super) const LONGEST: Duration = Duration::from_secs(20);
 /// Likewise one of a view, so that its process is not ended first.
 const LONGEST_VIEW: Duration = Duration::from_secs(4);
 
-/// Functions whose results depend on their arguments only, and that make no long values of short ones.
+/// Functions whose results depend on their arguments only, and that make no long values of short
+/// ones.
 const FUNCTIONS: &[&str] = &[
     "abs",
     "avg",
@@ -89,7 +90,8 @@ const FUNCTIONS: &[&str] = &[
     "pow",
 ];
 
-/// From here on nothing is allowed but to read the database's own tables. Tells whether an entry asked for too much of that.
+/// From here on nothing is allowed but to read the database's own tables. Tells whether an entry
+/// asked for too much of that.
 pub(super) fn close(
     connection: &mut Connection,
     size: u64,

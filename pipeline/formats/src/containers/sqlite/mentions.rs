@@ -1,5 +1,6 @@
-//! How often views read one another, told from their definitions: SQLite puts a view in the place of each mention before it
-//! asks whether that is allowed, and sixty views that each read the one before twice are more than there is time for.
+//! How often views read one another, told from their definitions: SQLite puts a view in the place
+//! of each mention before it asks whether that is allowed, and sixty views that each read the one
+//! before twice are more than there is time for.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +22,8 @@ impl Views {
         Views(views)
     }
 
-    /// Whether a view comes to more than [`MOST_QUERIES`], with those that it reads, each as often as it is mentioned.
+    /// Whether a view comes to more than [`MOST_QUERIES`], with those that it reads, each as often
+    /// as it is mentioned.
     pub(super) fn is_too_much(&self, view: &str) -> bool {
         let mut open = vec![view.to_ascii_lowercase()];
         for _ in 0..MOST_QUERIES {
@@ -34,7 +36,8 @@ impl Views {
     }
 }
 
-/// The names in a definition, in lower case; but for those before a point, since what they mean is named elsewhere, too.
+/// The names in a definition, in lower case; but for those before a point, since what they mean is
+/// named elsewhere, too.
 fn mentioned(sql: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut rest = sql;

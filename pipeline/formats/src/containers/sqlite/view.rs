@@ -1,8 +1,9 @@
 //! Views of databases, read by a process of its own ([`crate::confined::Confined`]).
 //!
-//! SQLite counts the steps of a statement that runs, and nothing of what preparing it takes: a view of views of itself doubles
-//! with each, and finding a way through a join of sixty tables may take minutes and gigabytes. What a view may be made of is
-//! limited ([`super::mentions`], [`super::cage`]), and memory and processor time are limits of the process.
+//! SQLite counts the steps of a statement that runs, and nothing of what preparing it takes: a view
+//! of views of itself doubles with each, and finding a way through a join of sixty tables may take
+//! minutes and gigabytes. What a view may be made of is limited ([`super::mentions`],
+//! [`super::cage`]), and memory and processor time are limits of the process.
 
 use std::io::{BufRead, Read};
 
@@ -159,7 +160,8 @@ pub(crate) fn taken(answer: &[u8]) -> Result<FileSummary, Failure> {
     answer.map_err(Refused::failure)
 }
 
-/// The program's work: a request and a database to an answer. `None` if these are not what was given.
+/// The program's work: a request and a database to an answer. `None` if these are not what was
+/// given.
 pub fn answer_view(mut input: impl BufRead) -> Option<Vec<u8>> {
     let mut line = Vec::new();
     let request = input

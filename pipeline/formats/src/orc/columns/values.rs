@@ -58,7 +58,8 @@ pub(super) fn spread_union(values: &ArrayRef, there: &[bool]) -> Result<ArrayRef
     Ok(Arc::new(spread.map_err(decoding)?))
 }
 
-/// Fields with the types that their arrays have: text of a dictionary, or timestamps beyond nanoseconds.
+/// Fields with the types that their arrays have: text of a dictionary, or timestamps beyond
+/// nanoseconds.
 pub(super) fn typed(fields: &Fields, arrays: &[ArrayRef]) -> Fields {
     let typed = fields.iter().zip(arrays).map(|(field, array)| {
         let field = field.as_ref().clone();

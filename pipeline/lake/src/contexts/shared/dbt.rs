@@ -1,9 +1,10 @@
-//! dbt's artifacts: `manifest.json` (<https://schemas.getdbt.com/dbt/manifest/v12.json>) and `catalog.json`
-//! (<https://schemas.getdbt.com/dbt/catalog/v1.json>).
+//! dbt's artifacts: `manifest.json` (<https://schemas.getdbt.com/dbt/manifest/v12.json>) and
+//! `catalog.json` (<https://schemas.getdbt.com/dbt/catalog/v1.json>).
 //!
-//! A manifest of a large project has tens of megabytes, most of them code. So it is read node by node, code is passed over, and
-//! what is kept of a node is its text: description, columns, what tests and constraints declare, its direct parents and children,
-//! and who uses it. A catalog has the comments of the database; what it counts is stale, and left out.
+//! A manifest of a large project has tens of megabytes, most of them code. So it is read node by
+//! node, code is passed over, and what is kept of a node is its text: description, columns, what
+//! tests and constraints declare, its direct parents and children, and who uses it. A catalog has
+//! the comments of the database; what it counts is stale, and left out.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -320,8 +321,9 @@ impl Node {
     }
 }
 
-/// Where people say that a node's table lies: dbt-duckdb's `external_location` and `location`, dbt-spark's `location_root`,
-/// dbt-athena's `external_location` and `s3_data_dir`, dbt-external-tables' `external.location`.
+/// Where people say that a node's table lies: dbt-duckdb's `external_location` and `location`,
+/// dbt-spark's `location_root`, dbt-athena's `external_location` and `s3_data_dir`,
+/// dbt-external-tables' `external.location`.
 fn places(value: &Value, name: &str) -> Vec<String> {
     let config = member(value, "config");
     let of_config = |name: &str| config.and_then(|it| member(it, name));
@@ -423,7 +425,8 @@ fn quoted(text: &str) -> Option<&str> {
 }
 
 impl Test {
-    /// One of dbt's own tests, or the like of it in `dbt_utils`; others declare nothing that has a common meaning.
+    /// One of dbt's own tests, or the like of it in `dbt_utils`; others declare nothing that has a
+    /// common meaning.
     fn of(id: &str, value: &Value) -> Option<Test> {
         let test = member(value, "test_metadata")?;
         let kwargs = member(test, "kwargs")?;
@@ -459,7 +462,8 @@ impl Test {
     }
 }
 
-/// What people see of a node's rows: a dashboard, a notebook. Its owner's address is nobody's business here.
+/// What people see of a node's rows: a dashboard, a notebook. Its owner's address is nobody's
+/// business here.
 fn exposure(value: &Value) -> Exposure {
     let name = first(value, &["label", "name"]).unwrap_or_default();
     let kind = first(value, &["type"]).unwrap_or("exposure");

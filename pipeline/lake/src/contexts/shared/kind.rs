@@ -19,7 +19,8 @@ pub enum SharedKind {
     Csvw,
     /// `croissant.json`, `*.croissant.json`, `*.jsonld`.
     Croissant,
-    /// `schema.yml`, `models.yml`, `sources.yml`, `stg_schema.yaml`, `_models.yml`, `_stg_shop__models.yml`.
+    /// `schema.yml`, `models.yml`, `sources.yml`, `stg_schema.yaml`, `_models.yml`,
+    /// `_stg_shop__models.yml`.
     Dbt,
     /// dbt's `manifest.json`, if its content says so.
     DbtManifest,
@@ -88,8 +89,8 @@ impl SharedKind {
         }
     }
 
-    /// Whether its name is that of data as well, and its content decides: without what makes it a text, it says nothing, and may
-    /// hold rows.
+    /// Whether its name is that of data as well, and its content decides: without what makes it a
+    /// text, it says nothing, and may hold rows.
     pub fn may_hold_rows(self) -> bool {
         matches!(
             self,
@@ -97,9 +98,9 @@ impl SharedKind {
         )
     }
 
-    /// The folder at `path` or above it whose tables, with those of all folders below, the text may be about; `None` if it is about
-    /// those of its directory alone. What programs write lies in a folder of its own, or in `target/` there: it is about what
-    /// lies beside that folder.
+    /// The folder at `path` or above it whose tables, with those of all folders below, the text may
+    /// be about; `None` if it is about those of its directory alone. What programs write lies in a
+    /// folder of its own, or in `target/` there: it is about what lies beside that folder.
     pub(crate) fn reach(self, path: &str) -> Option<&str> {
         let directory = split_path(path).0;
         match self {

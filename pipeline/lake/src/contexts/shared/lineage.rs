@@ -1,8 +1,10 @@
-//! OpenLineage: events of runs, jobs and datasets (<https://openlineage.io/spec/2-0-2/OpenLineage.json>), one or many in a file.
+//! OpenLineage: events of runs, jobs and datasets
+//! (<https://openlineage.io/spec/2-0-2/OpenLineage.json>), one or many in a file.
 //!
-//! A dataset is a name within a namespace: of files the namespace is a store and the name a path, of databases the name is
-//! `database.schema.table`. What the facets of all events say of a dataset makes its part: `documentation`, the descriptions of
-//! `schema`, `columnLineage`, other names (`symlinks`), and the jobs that read and write it. The last event that says anything holds.
+//! A dataset is a name within a namespace: of files the namespace is a store and the name a path,
+//! of databases the name is `database.schema.table`. What the facets of all events say of a dataset
+//! makes its part: `documentation`, the descriptions of `schema`, `columnLineage`, other names
+//! (`symlinks`), and the jobs that read and write it. The last event that says anything holds.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Manifests: Frictionless data packages, CSVW, Croissant, and data dictionaries in JSON.
 //!
-//! They say the same in different words: what lies where, what it is, and what its columns mean. Each resource becomes a part: its
-//! title and description, and a table of its columns.
+//! They say the same in different words: what lies where, what it is, and what its columns mean.
+//! Each resource becomes a part: its title and description, and a table of its columns.
 
 use std::collections::HashMap;
 
@@ -86,8 +86,8 @@ fn columns<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     said::lines(columns.collect(), &Keys::default())
 }
 
-/// A column with what is declared of it: `required` and `unique` (CSVW has the first, Table Schema both among its
-/// `constraints`), the values that it may have, and its unit.
+/// A column with what is declared of it: `required` and `unique` (CSVW has the first, Table Schema
+/// both among its `constraints`), the values that it may have, and its unit.
 fn described(name: &str, column: &Value) -> Column {
     let description = first(column, &["description", "title", "comment"]);
     let mut described = Column::new(name, description.unwrap_or_default());
@@ -126,8 +126,9 @@ pub(super) fn texts(object: &Value, name: &str) -> Vec<String> {
     all(object, name).iter().filter_map(text).collect()
 }
 
-/// The keys of a schema: Table Schema's `primaryKey`, `uniqueKeys` and `foreignKeys` (`fields`, and a `reference` to a
-/// `resource`, none for its own), and CSVW's (`columnReference`). `own` is what the resource itself is called.
+/// The keys of a schema: Table Schema's `primaryKey`, `uniqueKeys` and `foreignKeys` (`fields`, and
+/// a `reference` to a `resource`, none for its own), and CSVW's (`columnReference`). `own` is what
+/// the resource itself is called.
 fn keys(schema: &Value, own: &str) -> Keys {
     let lists = |name: &str| {
         let lists = all(schema, name).iter().filter_map(|it| match it {
@@ -297,7 +298,8 @@ fn croissant(json: &Value, parts: &mut Parts) {
     }
 }
 
-/// Whatever is called like a table and holds something: `{"orders": {…}}`, `[{"table": "orders", …}]`.
+/// Whatever is called like a table and holds something: `{"orders": {…}}`,
+/// `[{"table": "orders", …}]`.
 fn dictionary(json: &Value, levels: usize, parts: &mut Parts) {
     const TABLES: [&str; 7] = [
         "table",

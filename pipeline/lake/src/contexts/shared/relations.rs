@@ -1,10 +1,12 @@
 //! Relations: tables as a database or an engine names them, and which table of a lake is meant.
 //!
-//! What dbt and OpenLineage describe has a name within a schema, and often a place. The path of a lake's table says which one it
-//! is, and nothing else does: what lies elsewhere in the lake does not count, so that a part of a lake is described like the whole.
+//! What dbt and OpenLineage describe has a name within a schema, and often a place. The path of a
+//! lake's table says which one it is, and nothing else does: what lies elsewhere in the lake does
+//! not count, so that a part of a lake is described like the whole.
 //!
 //! 1. A relation whose place ends with the table's path, or with which that ends, is meant.
-//! 2. Else, of those called like the table, those of the schema that the nearest of its folders is called like.
+//! 2. Else, of those called like the table, those of the schema that the nearest of its folders is
+//!    called like.
 //! 3. Where no folder is called like a schema, the name is enough if it is that of one relation.
 
 use std::collections::{HashMap, HashSet};

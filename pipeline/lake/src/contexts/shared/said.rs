@@ -1,7 +1,8 @@
 //! What manifests say of a table, in words of one kind: its columns, keys, and what it refers to.
 //!
-//! Each column is a row of a Markdown table, in which [`super::super::column_descriptions`] finds it. What is declared of a
-//! column follows its description in fixed words: `Unique.`, `Never empty.`, `One of: …`, `Unit: …`, `Refers to orders.order_id.`.
+//! Each column is a row of a Markdown table, in which [`super::super::column_descriptions`] finds
+//! it. What is declared of a column follows its description in fixed words: `Unique.`,
+//! `Never empty.`, `One of: …`, `Unit: …`, `Refers to orders.order_id.`.
 
 use limn_formats::DESCRIPTION_CHARS;
 use limn_profile::text::prefix;
@@ -14,7 +15,8 @@ const MOST_LISTED: usize = 20;
 /// Columns, and keys of a table, that are written.
 pub(super) const MOST_COLUMNS: usize = 2000;
 const MOST_KEYS: usize = 50;
-/// Characters that a description of a column has, where there is more to say; at least so many, whatever there is.
+/// Characters that a description of a column has, where there is more to say; at least so many,
+/// whatever there is.
 const CELL_CHARS: usize = 280;
 const LEAST_CHARS: usize = 80;
 
@@ -47,7 +49,8 @@ impl Column {
         }
     }
 
-    /// What is said and declared of it. A long description ends early, so that what is declared is not cut off with it.
+    /// What is said and declared of it. A long description ends early, so that what is declared is
+    /// not cut off with it.
     fn cell(&self) -> String {
         let declared: usize = self.declared.iter().map(|it| it.len() + 1).sum();
         let room = match declared {

@@ -1,8 +1,10 @@
-//! Prose: Markdown and plain text, in which tables are named in headings, tables, lists and paragraphs.
+//! Prose: Markdown and plain text, in which tables are named in headings, tables, lists and
+//! paragraphs.
 //!
-//! What belongs to a name is as little as makes sense: all below a heading that names the table; of a table or list that names
-//! several, the rows or items; else the paragraph. In running text a word that could be any (`orders`) names a table only if it is
-//! marked as a name (in quotes or code, or at the start of an item); one with a digit, an underscore or an extension always does,
+//! What belongs to a name is as little as makes sense: all below a heading that names the table; of
+//! a table or list that names several, the rows or items; else the paragraph. In running text a
+//! word that could be any (`orders`) names a table only if it is marked as a name (in quotes or
+//! code, or at the start of an item); one with a digit, an underscore or an extension always does,
 //! as does a path. What ends with a slash (`eu/`) is a folder.
 
 use std::ops::Range;

@@ -1,4 +1,5 @@
-//! Values of JSON within bounds: of large files only what is wanted takes memory, whatever they hold.
+//! Values of JSON within bounds: of large files only what is wanted takes memory, whatever they
+//! hold.
 
 use std::cell::Cell;
 use std::fmt;
@@ -110,8 +111,8 @@ impl<'de> Visitor<'de> for Sparse<'_> {
 /// What is done with a member of a section: the section's name, the member's, its value.
 type Take<'a> = &'a mut dyn FnMut(&str, &str, Value) -> Result<(), String>;
 
-/// The members of some of an object's own members (`sections`), one after another as they stand in a text; what is no object has
-/// none. Of values the members called `left_out` are passed over.
+/// The members of some of an object's own members (`sections`), one after another as they stand in
+/// a text; what is no object has none. Of values the members called `left_out` are passed over.
 ///
 /// # Errors
 /// The text is not JSON, or what `take` says.

@@ -1,7 +1,8 @@
 //! YAML: dbt's `models:`, `sources:` and `seeds:`, and dictionaries in the same manner.
 //!
-//! What is looked for is what such files have in common: an item `- name: orders`, or a key `orders:` with lines further in. The
-//! part is those very lines; it is read by [`super::super::column_descriptions`] as it stands.
+//! What is looked for is what such files have in common: an item `- name: orders`, or a key
+//! `orders:` with lines further in. The part is those very lines; it is read by
+//! [`super::super::column_descriptions`] as it stands.
 
 mod flaws;
 

@@ -53,7 +53,8 @@ fn what_comes_each_day_is_together() {
             &["File a/2024/sales: 1", "File a/x: 1"],
         ),
         (&["a/2024/x_1.csv", "a/2024/x_2.csv"], &["Family a/2024: 2"]),
-        // Files called by nothing that is a word have their home's name, unless another table has it.
+        // Files called by nothing that is a word have their home's name, unless another table has
+        // it.
         (
             &[
                 "e/2024/05/20/1a.json",

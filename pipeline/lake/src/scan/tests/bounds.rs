@@ -1,4 +1,5 @@
-//! What is left out unread has no row that passes; what summaries say of files is what their rows are.
+//! What is left out unread has no row that passes; what summaries say of files is what their rows
+//! are.
 
 use arrow::array::{Array, Float32Array, TimestampMicrosecondArray};
 use arrow::compute::filter_record_batch;

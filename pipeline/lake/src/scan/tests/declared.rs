@@ -1,8 +1,10 @@
-//! Files of which people say how they are read: the profile and the scan agree, and nothing is guessed.
+//! Files of which people say how they are read: the profile and the scan agree, and nothing is
+//! guessed.
 
 use super::*;
 
-/// The table of a file of which this is declared: what is known of it, its columns' types and its rows.
+/// The table of a file of which this is declared: what is known of it, its columns' types and its
+/// rows.
 async fn read(
     path: &str,
     content: impl Into<Vec<u8>>,

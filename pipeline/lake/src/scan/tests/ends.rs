@@ -17,7 +17,8 @@ const BELOW: &[&str] = &[
     "",
 ];
 
-/// A table of so many rows with blank ones among them, and what stands below it; its number of rows.
+/// A table of so many rows with blank ones among them, and what stands below it; its number of
+/// rows.
 fn text(rows: &[(u8, bool)], below: &str, times: usize) -> (String, u64) {
     let (mut text, mut sum) = ("id;name;n\n".to_owned(), 0);
     let rows = || rows.iter().cycle().take(rows.len() * times);

@@ -1,5 +1,5 @@
-//! Files of tables that have a log: columns by what the log calls them, and rows without those that it has deleted, in the scan
-//! as in the profile.
+//! Files of tables that have a log: columns by what the log calls them, and rows without those that
+//! it has deleted, in the scan as in the profile.
 
 use arrow::datatypes::{Field, Schema};
 use base64::Engine;
@@ -409,7 +409,8 @@ async fn a_file_of_which_it_is_not_known_what_is_deleted_is_not_read() {
     );
 }
 
-/// By a column that a file lacks, rows are deleted as if it were there: null, its default, or what the log says of the file.
+/// By a column that a file lacks, rows are deleted as if it were there: null, its default, or what
+/// the log says of the file.
 #[tokio::test]
 async fn rows_are_deleted_by_columns_that_a_file_lacks() {
     let table = LoggedTable {

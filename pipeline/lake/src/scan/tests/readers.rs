@@ -1,4 +1,5 @@
-//! What readers do whatever the caller's options are, how many scans are open, and how little of a file is wanted.
+//! What readers do whatever the caller's options are, how many scans are open, and how little of a
+//! file is wanted.
 
 use std::time::Duration;
 
@@ -40,7 +41,8 @@ fn sqlite(statements: &str) -> Vec<u8> {
 const NUMBERED: &str = "CREATE TABLE t AS WITH RECURSIVE n(id) AS (SELECT 0 UNION ALL SELECT id + 1 FROM n WHERE id < 5999)
                         SELECT id, printf('%040d', id) AS text FROM n";
 
-/// Budgets are those of the index; a scan, which may be of another process, reads all rows with any.
+/// Budgets are those of the index; a scan, which may be of another process, reads all rows with
+/// any.
 #[tokio::test]
 async fn rows_do_not_depend_on_budgets() {
     let rows = 6_000;

@@ -1,4 +1,5 @@
-//! A table's log as a store of its own: its listing is the lake's, so that nothing is listed twice, and nothing is ever written.
+//! A table's log as a store of its own: its listing is the lake's, so that nothing is listed twice,
+//! and nothing is ever written.
 
 use std::fmt;
 use std::sync::Arc;

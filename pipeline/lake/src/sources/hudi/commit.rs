@@ -1,5 +1,5 @@
-//! What an action of a Hudi table's timeline did (`HoodieCommitMetadata`, `HoodieReplaceCommitMetadata`): JSON before Hudi 1.0,
-//! Avro since.
+//! What an action of a Hudi table's timeline did (`HoodieCommitMetadata`,
+//! `HoodieReplaceCommitMetadata`): JSON before Hudi 1.0, Avro since.
 
 use std::collections::HashMap;
 
@@ -120,8 +120,8 @@ impl Commit {
     }
 }
 
-/// The entries of a map in a batch of one row: of each key its texts, one or many, or those that its records call `path`. None
-/// where it is of another kind.
+/// The entries of a map in a batch of one row: of each key its texts, one or many, or those that
+/// its records call `path`. None where it is of another kind.
 fn entries(batch: &RecordBatch, name: &str) -> Option<Vec<(String, Vec<String>)>> {
     let Some(column) = batch.column_by_name(name) else {
         return Some(Vec::new());

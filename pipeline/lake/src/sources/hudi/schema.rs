@@ -1,5 +1,5 @@
-//! The columns of a Hudi table: by the schema that its newest commit was written with, and, where columns may be renamed, by the
-//! history of its schema.
+//! The columns of a Hudi table: by the schema that its newest commit was written with, and, where
+//! columns may be renamed, by the history of its schema.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -49,8 +49,8 @@ impl OldNames {
     /// Those of a table's history as JSON.
     ///
     /// # Errors
-    /// The cause why the table is not supported: it is no history, or a name was given from one column to another, so that files
-    /// do not say whose it is.
+    /// The cause why the table is not supported: it is no history, or a name was given from one
+    /// column to another, so that files do not say whose it is.
     pub(super) fn of(history: &[u8]) -> Result<OldNames, String> {
         let history: History = serde_json::from_slice(history).map_err(|error| {
             let error = one_line(&error.to_string());
@@ -134,7 +134,8 @@ fn column(column: &AvroColumn, old_names: &OldNames) -> LoggedColumn {
     }
 }
 
-/// Columns that only folders have, at the end. Where the table's first schema does not say their types they are texts.
+/// Columns that only folders have, at the end. Where the table's first schema does not say their
+/// types they are texts.
 async fn add_dropped(
     columns: &mut Vec<LoggedColumn>,
     partition: &[PartitionField],

@@ -1,5 +1,5 @@
-//! File groups and their slices (Hudi's specification, "Data Files"): of each group the base file of the newest action that
-//! counts is live, and nothing else.
+//! File groups and their slices (Hudi's specification, "Data Files"): of each group the base file
+//! of the newest action that counts is live, and nothing else.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -61,7 +61,8 @@ impl<'a> Base<'a> {
         ))
     }
 
-    /// Where it comes among those of its group. Of two that one action wrote, the later attempt is the one.
+    /// Where it comes among those of its group. Of two that one action wrote, the later attempt is
+    /// the one.
     fn order(&self) -> (&'a str, Vec<u64>, &'a str) {
         let attempt = self.token.split('-');
         let attempt = attempt.map(|it| it.parse().unwrap_or(u64::MAX)).collect();
@@ -124,7 +125,8 @@ impl<'a> Slices<'a> {
         }
     }
 
-    /// The files that are live, and what of the table is not in them. `replaced` are file groups by partition and file id.
+    /// The files that are live, and what of the table is not in them. `replaced` are file groups by
+    /// partition and file id.
     pub(super) fn live(
         self,
         replaced: &HashSet<(String, String)>,

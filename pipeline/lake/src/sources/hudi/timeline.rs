@@ -1,4 +1,5 @@
-//! The active timeline of a Hudi table (specification, "Timeline"): which actions are completed, as the names of their files say.
+//! The active timeline of a Hudi table (specification, "Timeline"): which actions are completed, as
+//! the names of their files say.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,8 +58,8 @@ pub(super) fn is_instant(name: &str) -> bool {
 }
 
 impl<'a> Name<'a> {
-    /// `<time>.<action>`, `<time>_<completion time>.<action>`; `<time>.<action>.requested`, `<time>.<action>.inflight`, and of
-    /// commits `<time>.inflight`.
+    /// `<time>.<action>`, `<time>_<completion time>.<action>`; `<time>.<action>.requested`,
+    /// `<time>.<action>.inflight`, and of commits `<time>.inflight`.
     fn parse(name: &'a str) -> Option<Name<'a>> {
         let (times, rest) = name.split_once('.')?;
         let (time, completion) = match times.split_once('_') {
@@ -148,7 +149,8 @@ impl<'a> Timeline<'a> {
         self.completed.iter().map(|((time, _), it)| (*time, it))
     }
 
-    /// When the newest action that is completed began, and when its file was written, in milliseconds since 1970.
+    /// When the newest action that is completed began, and when its file was written, in
+    /// milliseconds since 1970.
     pub(super) fn newest(&self) -> Option<(&'a str, i64)> {
         let newest = self.completed().next_back();
         newest.map(|(time, it)| (time, it.object.modified_ms))

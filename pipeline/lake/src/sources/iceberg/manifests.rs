@@ -1,4 +1,5 @@
-//! Manifest lists and manifests of an Iceberg table (specification, "Manifests"): which files are live, and what deletes rows of them.
+//! Manifest lists and manifests of an Iceberg table (specification, "Manifests"): which files are
+//! live, and what deletes rows of them.
 
 use std::collections::{BTreeMap, HashMap};
 

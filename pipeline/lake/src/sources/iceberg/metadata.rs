@@ -1,4 +1,5 @@
-//! The metadata file of an Iceberg table (specification, "Table Metadata"), as far as a table's rows depend on it.
+//! The metadata file of an Iceberg table (specification, "Table Metadata"), as far as a table's
+//! rows depend on it.
 
 use std::collections::HashMap;
 
@@ -185,7 +186,8 @@ fn plain(value: &Value) -> Option<String> {
     }
 }
 
-/// The type of a column, and its Arrow type as text where that does not follow from it. What is nested is as files have it.
+/// The type of a column, and its Arrow type as text where that does not follow from it. What is
+/// nested is as files have it.
 fn type_of(value: &Value) -> (DataType, Option<String>) {
     let Some(name) = value.as_str() else {
         let name = value.get("type").and_then(Value::as_str);

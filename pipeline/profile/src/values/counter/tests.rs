@@ -18,7 +18,8 @@ struct RuleEntry {
 
 type Counts = Vec<(Place, u64)>;
 
-/// The lowest values and the frequent ones beyond, with their counts, where every value has an entry.
+/// The lowest values and the frequent ones beyond, with their counts, where every value has an
+/// entry.
 fn by_the_rule(values: &[String]) -> (Counts, Counts) {
     let (mut entries, mut lowest) = (HashMap::<u64, RuleEntry>::new(), BTreeSet::<Place>::new());
     let mut overflowed = false;

@@ -1,9 +1,10 @@
 //! Registers in few bytes: the most frequent rank in one or two bits, rarer ones in more.
 //!
-//! Registers of one sketch hold about fifteen different ranks, half of them one of two. Ranks are numbered by how
-//! frequent they are, and the numbers written as Rice codes (Rice & Plaunt 1971): the number's upper part as so many ones
-//! and a zero, then its lowest `k` bits. With the better one of k = 0 and k = 1 that is within 2 % of a Huffman code
-//! of the long columns' registers: 2.8 bits each.
+//! Registers of one sketch hold about fifteen different ranks, half of them one of two. Ranks are
+//! numbered by how frequent they are, and the numbers written as Rice codes (Rice & Plaunt 1971):
+//! the number's upper part as so many ones and a zero, then its lowest `k` bits. With the better
+//! one of k = 0 and k = 1 that is within 2 % of a Huffman code of the long columns' registers: 2.8
+//! bits each.
 //!
 //! | byte | holds |
 //! |---|---|

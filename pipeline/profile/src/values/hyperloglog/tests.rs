@@ -43,7 +43,8 @@ fn estimates_have_no_bias_and_the_documented_standard_error_in_every_range() {
             .collect();
         let mean = errors.iter().sum::<f64>() / ROUNDS as f64;
         let rms = (errors.iter().map(|e| e * e).sum::<f64>() / ROUNDS as f64).sqrt();
-        // The mean's own standard error is a tenth of an estimate's, the root mean square's 7 % of it.
+        // The mean's own standard error is a tenth of an estimate's, the root mean square's 7 % of
+        // it.
         assert!(mean.abs() < 0.4 * 0.0325, "{distinct}: mean {mean}");
         assert!(rms < 1.25 * 0.0325, "{distinct}: root mean square {rms}");
     }

@@ -1,8 +1,9 @@
 //! From claims to a caller: who it is, what it may see and what it may do.
 //!
-//! Nothing is granted that a claim does not say: without paths a token sees nothing and is refused, without
-//! rights it may search. Everything is granted by the one word `*`, which somebody has to write into the claim;
-//! it is no pattern, and in a path it is refused, so that nobody takes it for one.
+//! Nothing is granted that a claim does not say: without paths a token sees nothing and is refused,
+//! without rights it may search. Everything is granted by the one word `*`, which somebody has to
+//! write into the claim; it is no pattern, and in a path it is refused, so that nobody takes it for
+//! one.
 
 use serde_json::{Map, Value};
 
@@ -31,7 +32,8 @@ pub(super) struct ClaimNames {
 }
 
 impl ClaimNames {
-    /// The caller that these claims of a token describe, whose signature, issuer, audience and times are in order.
+    /// The caller that these claims of a token describe, whose signature, issuer, audience and
+    /// times are in order.
     ///
     /// # Errors
     /// What the token lacks.
@@ -44,7 +46,8 @@ impl ClaimNames {
             ));
         }
         Ok(Caller {
-            // An issuer has no space in it, and an API key's id no address: nobody can pass for another.
+            // An issuer has no space in it, and an API key's id no address: nobody can pass for
+            // another.
             id: format!("{issuer} {subject}").into(),
             reach: self.reach(claims)?,
             rights: self.granted(claims)?.into(),
@@ -82,7 +85,8 @@ impl ClaimNames {
         }
     }
 
-    /// A text is read as OAuth's `scope` is: words, of which those that mean nothing here grant nothing.
+    /// A text is read as OAuth's `scope` is: words, of which those that mean nothing here grant
+    /// nothing.
     fn granted(&self, claims: &Claims) -> Result<Vec<Right>, Problem> {
         let words = match claims.get(&self.rights) {
             None | Some(Value::Null) => return Ok(vec![Right::Search]),

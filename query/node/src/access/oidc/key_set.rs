@@ -1,8 +1,8 @@
 //! The keys that an issuer publishes (RFC 7517), and which signatures each may check.
 //!
-//! A key is used only for the algorithms that its own type, curve, `alg`, `use` and `key_ops` allow, so that no
-//! token can choose how it is checked. Keys of kinds that are not known here are passed over: issuers publish
-//! keys for other purposes beside those that sign.
+//! A key is used only for the algorithms that its own type, curve, `alg`, `use` and `key_ops`
+//! allow, so that no token can choose how it is checked. Keys of kinds that are not known here are
+//! passed over: issuers publish keys for other purposes beside those that sign.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,14 +1,16 @@
 //! Callers known by tokens of an OpenID Connect issuer.
 //!
-//! A token is a JWT (RFC 7519) that the issuer has signed. The node reads the issuer's discovery document and the
-//! keys that it publishes ([`key_set`]), and checks tokens by itself: an issuer is asked for keys, never about
-//! a request. Keys are asked for again every few minutes, so that one that is withdrawn is refused
-//! soon, and when a token names a key that is not known: then at a bounded rate, whatever tokens come.
-//! While the issuer is away the keys known before hold, for a day at most.
+//! A token is a JWT (RFC 7519) that the issuer has signed. The node reads the issuer's discovery
+//! document and the keys that it publishes ([`key_set`]), and checks tokens by itself: an issuer is
+//! asked for keys, never about a request. Keys are asked for again every few minutes, so that one
+//! that is withdrawn is refused soon, and when a token names a key that is not known: then at a
+//! bounded rate, whatever tokens come. While the issuer is away the keys known before hold, for a
+//! day at most.
 //!
-//! What a token may see and do is in its claims ([`claims`]). Checks follow RFC 8725 (JWT best current
-//! practices): a signature of a published key that is for its algorithm, no shared secrets, the issuer and
-//! the audience that the node was started with, times, and a type that is no other kind of token's.
+//! What a token may see and do is in its claims ([`claims`]). Checks follow RFC 8725 (JWT best
+//! current practices): a signature of a published key that is for its algorithm, no shared secrets,
+//! the issuer and the audience that the node was started with, times, and a type that is no other
+//! kind of token's.
 
 mod claims;
 mod key_set;
@@ -186,7 +188,8 @@ impl Issuer {
         })
     }
 
-    /// Asks for the keys, and from now on every few minutes, for as long as somebody holds the issuer.
+    /// Asks for the keys, and from now on every few minutes, for as long as somebody holds the
+    /// issuer.
     ///
     /// # Errors
     /// Why there are no keys yet. They are asked for again soon.
@@ -386,7 +389,8 @@ impl Issuer {
     }
 }
 
-/// A token of bearers, signed and in the clear; not another kind of JWT, that is made for other ends.
+/// A token of bearers, signed and in the clear; not another kind of JWT, that is made for other
+/// ends.
 fn plain(header: &Header) -> Result<(), Problem> {
     let kind = header.typ.as_deref().unwrap_or("JWT").to_ascii_lowercase();
     let kind = kind.strip_prefix("application/").unwrap_or(&kind);

@@ -1,7 +1,8 @@
 //! Signatures of tokens, checked by ring, as those of TLS are.
 //!
-//! jsonwebtoken reads tokens and checks their claims; what cryptography it uses is left to its user. Only
-//! what a published key can check is here: a token signed with a shared secret has no verifier at all.
+//! jsonwebtoken reads tokens and checks their claims; what cryptography it uses is left to its
+//! user. Only what a published key can check is here: a token signed with a shared secret has no
+//! verifier at all.
 
 use jsonwebtoken::crypto::{CryptoProvider, JwtVerifier, KeyUtils};
 use jsonwebtoken::errors::{Error, ErrorKind, new_error};

@@ -16,8 +16,8 @@ use crate::problem::Problem;
 /// A table that is to be read, and what is kept of its values.
 pub(in crate::answers) type Wanted = (TableRecord, Option<Arc<Kept>>);
 
-/// Reads tables for a question, one after the other, in one turn of the caller's. Each has a note of
-/// what could not be read.
+/// Reads tables for a question, one after the other, in one turn of the caller's. Each has a note
+/// of what could not be read.
 ///
 /// # Errors
 /// A caller without the rights; as many statements are running as may.

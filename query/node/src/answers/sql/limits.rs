@@ -31,7 +31,8 @@ pub struct SqlOptions {
     pub max_rows: u64,
     /// Statements of one caller that run at a time; of all callers together four times as many.
     pub at_once: usize,
-    /// The program that reads views of databases in a process apart: `limn` itself. Without one they are refused.
+    /// The program that reads views of databases in a process apart: `limn` itself. Without one
+    /// they are refused.
     pub confined_program: Option<PathBuf>,
 }
 

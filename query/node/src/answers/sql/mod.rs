@@ -1,8 +1,9 @@
 //! SQL over the tables that a caller may see: one statement, within the node's limits.
 //!
-//! The order is that of every answer: rights first, then a view that has the allowed tables only, then the statement. What the
-//! engine knows is made of that view (`tables.rs`), so that no name, suggestion or error is of another table. A statement
-//! has a turn of its caller's from before it is planned until its last row is sent, and runs on threads apart (`threads.rs`).
+//! The order is that of every answer: rights first, then a view that has the allowed tables only,
+//! then the statement. What the engine knows is made of that view (`tables.rs`), so that no name,
+//! suggestion or error is of another table. A statement has a turn of its caller's from before it
+//! is planned until its last row is sent, and runs on threads apart (`threads.rs`).
 
 mod cells;
 mod limits;
@@ -43,8 +44,9 @@ const STATEMENT: usize = 32 << 10;
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SqlRequest {
-    /// One statement that reads: SELECT, WITH, VALUES, EXPLAIN, DESCRIBE, SHOW TABLES or SHOW COLUMNS. A table is called by its
-    /// name in double quotes, or by the end of it where no other ends so.
+    /// One statement that reads: SELECT, WITH, VALUES, EXPLAIN, DESCRIBE, SHOW TABLES or SHOW
+    /// COLUMNS. A table is called by its name in double quotes, or by the end of it where no other
+    /// ends so.
     pub sql: String,
     /// Only tables of the lake of this URL, where several lakes have a table of one name.
     #[serde(default)]
@@ -59,13 +61,14 @@ pub struct SqlRequest {
     pub timeout_s: Option<u64>,
 }
 
-/// The answer to a statement, as JSON. It is sent as it comes: what ends it early is its last member.
+/// The answer to a statement, as JSON. It is sent as it comes: what ends it early is its last
+/// member.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SqlAnswer {
     /// The columns, in order.
     pub columns: Vec<SqlColumn>,
-    /// The rows: a value a column. Integers and floats are numbers, dates and times ISO 8601 texts, decimals texts, bytes
-    /// hexadecimal texts; NaN and infinities are null.
+    /// The rows: a value a column. Integers and floats are numbers, dates and times ISO 8601 texts,
+    /// decimals texts, bytes hexadecimal texts; NaN and infinities are null.
     pub rows: Vec<Vec<serde_json::Value>>,
     /// Whether there are more rows, which a limit left out.
     pub truncated: bool,
@@ -92,8 +95,8 @@ pub struct SqlRead {
 pub struct SqlColumn {
     /// Its name.
     pub name: String,
-    /// Its type in a word: integer, float, decimal, boolean, date, time, timestamp, interval, text, binary, list, struct, map or
-    /// null.
+    /// Its type in a word: integer, float, decimal, boolean, date, time, timestamp, interval, text,
+    /// binary, list, struct, map or null.
     #[serde(rename = "type")]
     pub data_type: String,
 }
@@ -177,8 +180,8 @@ pub fn may_read_rows(node: &Node, grant: &Grant) -> bool {
 /// Begins to answer a statement: its first rows are there, or none will come.
 ///
 /// # Errors
-/// A caller without the rights, a statement that is refused or cannot be understood, a limit that was reached before the first
-/// row, a lake or an index that cannot be read.
+/// A caller without the rights, a statement that is refused or cannot be understood, a limit that
+/// was reached before the first row, a lake or an index that cannot be read.
 pub async fn sql(node: &Arc<Node>, grant: &Grant, asked: &SqlRequest) -> Result<Running, Problem> {
     let sql = admitted(node, grant)?;
     let statement = short_enough("the statement", &asked.sql, STATEMENT)?;

@@ -1,8 +1,8 @@
 //! The answer to a statement that fails: the engine's own line, without what is the operator's
 //! business.
 //!
-//! The engine's errors name tables of its catalogue only, which are those that the caller may see. What a store says may name
-//! hosts, buckets and folders: it goes to the log.
+//! The engine's errors name tables of its catalogue only, which are those that the caller may see.
+//! What a store says may name hosts, buckets and folders: it goes to the log.
 
 use std::time::Duration;
 

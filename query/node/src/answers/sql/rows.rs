@@ -32,10 +32,12 @@ pub struct RowsRequest {
     /// The lake's URL, where several lakes have a table of this name.
     #[serde(default)]
     pub lake: Option<String>,
-    /// Only these columns, with commas between them; a name that has a comma or a quote in it is written as in CSV.
+    /// Only these columns, with commas between them; a name that has a comma or a quote in it is
+    /// written as in CSV.
     #[serde(default)]
     pub columns: Option<String>,
-    /// The column that the rows are sorted by; those without a value come last. Without it they come as the files have them.
+    /// The column that the rows are sorted by; those without a value come last. Without it they
+    /// come as the files have them.
     #[serde(default)]
     pub sort: Option<String>,
     /// Whether the greatest comes first.
@@ -54,8 +56,8 @@ pub struct RowsRequest {
 /// Begins to read rows of a table. `truncated` says whether there are more behind them.
 ///
 /// # Errors
-/// A caller without the rights, no such table among those that the caller may see, a column that it has not or whose values are
-/// withheld, a lake that cannot be read.
+/// A caller without the rights, no such table among those that the caller may see, a column that it
+/// has not or whose values are withheld, a lake that cannot be read.
 pub async fn rows(
     node: &Arc<Node>,
     grant: &Grant,

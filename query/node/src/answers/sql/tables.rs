@@ -1,7 +1,8 @@
 //! The tables that a statement's caller may see, as the engine looks them up.
 //!
-//! Names are looked up on the view's shelf, which has them in order. All that the index knows of a table (its files with their
-//! summaries) is read from the catalog when a statement names it, on the thread that plans the statement.
+//! Names are looked up on the view's shelf, which has them in order. All that the index knows of a
+//! table (its files with their summaries) is read from the catalog when a statement names it, on
+//! the thread that plans the statement.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,7 +24,8 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Those that this caller may see. Must be called on a tokio runtime, which then reads the index.
+    /// Those that this caller may see. Must be called on a tokio runtime, which then reads the
+    /// index.
     pub(super) fn by(grant: &Grant, node: &Arc<Node>) -> Seen {
         Seen {
             node: Arc::clone(node),

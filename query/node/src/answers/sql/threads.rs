@@ -1,4 +1,5 @@
-//! Threads of their own for statements: those that answer everybody stay free, however long a statement computes.
+//! Threads of their own for statements: those that answer everybody stay free, however long a
+//! statement computes.
 
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio_util::task::AbortOnDropHandle;

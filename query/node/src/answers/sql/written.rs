@@ -1,7 +1,8 @@
 //! Rows on their way to a client: as JSON, or as a stream of Arrow, written as they come.
 //!
-//! Whoever reads slowly is waited for, within bounds: a statement holds its turn until its last row is sent. An error after the
-//! first rows ends JSON with a member `error`, and breaks a stream of Arrow off.
+//! Whoever reads slowly is waited for, within bounds: a statement holds its turn until its last row
+//! is sent. An error after the first rows ends JSON with a member `error`, and breaks a stream of
+//! Arrow off.
 
 use std::io;
 use std::time::Duration;
@@ -31,7 +32,8 @@ const READING: Duration = Duration::from_secs(30);
 pub enum Form {
     /// `SqlAnswer`.
     Json,
-    /// Arrow's streaming format: the rows, and behind them a stream without rows, whose schema says how they ended.
+    /// Arrow's streaming format: the rows, and behind them a stream without rows, whose schema says
+    /// how they ended.
     Arrow,
 }
 
@@ -62,7 +64,8 @@ impl Form {
 pub type Written = mpsc::Receiver<io::Result<Bytes>>;
 
 impl Running {
-    /// Writes the rows. The work is done on a task of its own, which ends when nobody reads any more.
+    /// Writes the rows. The work is done on a task of its own, which ends when nobody reads any
+    /// more.
     pub fn written(self, form: Form) -> Written {
         let (parts, written) = mpsc::channel(WAITING);
         self.home().begin(async move {

@@ -1,6 +1,6 @@
-//! Artifacts in `fixtures/` are of dbt-core 1.9.11 with dbt-duckdb 1.9, written by `dbt build` and `dbt docs generate` over a small
-//! project of two seeds, two views, two tables, an external model and a source; members without a value, and all but one macro,
-//! were taken out.
+//! Artifacts in `fixtures/` are of dbt-core 1.9.11 with dbt-duckdb 1.9, written by `dbt build` and
+//! `dbt docs generate` over a small project of two seeds, two views, two tables, an external model
+//! and a source; members without a value, and all but one macro, were taken out.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use proptest::prelude::*;
 use serde_json::{Value, json};

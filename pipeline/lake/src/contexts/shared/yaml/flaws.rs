@@ -1,6 +1,8 @@
-//! What surely is wrong in a text of YAML: brackets and quotes that are never closed, and keys indented by tabs.
+//! What surely is wrong in a text of YAML: brackets and quotes that are never closed, and keys
+//! indented by tabs.
 //!
-//! Other mistakes are not looked for: the reader of tables ([`super::cut`]) takes what it understands. In doubt a line is text.
+//! Other mistakes are not looked for: the reader of tables ([`super::cut`]) takes what it
+//! understands. In doubt a line is text.
 
 /// What brackets and quotes begin with.
 const OPENERS: [char; 4] = ['[', '{', '"', '\''];
@@ -47,7 +49,8 @@ fn after_line(text: &str, at: usize) -> usize {
     length.map_or(text.len(), |length| at + length + 1)
 }
 
-/// Where the value that begins at `at` ends, if it is bracketed or quoted; and whether it is plain, and may go on below.
+/// Where the value that begins at `at` ends, if it is bracketed or quoted; and whether it is plain,
+/// and may go on below.
 fn value(text: &str, at: usize) -> Result<(usize, bool), String> {
     let (mut place, mut end) = (at, at);
     loop {
@@ -70,7 +73,8 @@ fn value(text: &str, at: usize) -> Result<(usize, bool), String> {
     }
 }
 
-/// The column of a line's key or, without one, of its dash; and where its value begins. `None` for prose.
+/// The column of a line's key or, without one, of its dash; and where its value begins. `None` for
+/// prose.
 fn entry(line: &str) -> Option<(usize, usize)> {
     let indent = line.len() - line.trim_start().len();
     let (mut dash, mut start) = (None, indent);
