@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Instant;
 
 use differential_dataflow::input::Input;
-use limn_joins::{Column, ColumnFacts, EdgeKind, Kind, Place, Table, TableId};
+use limn_joins::{Column, ColumnFacts, EdgeKind, Kind, Place, Table, TableId, value_counts};
 use limn_pipeline::graph::{EdgeUpdate, GraphWork, TableUpdate, edges};
 use limn_profile::{ColumnBuilder, ValueSet};
 use limn_segment::{IndexStore, JoinRecord, Shard};
@@ -33,6 +33,7 @@ fn column(at: usize, name: &str, kind: Kind, cell: impl Fn(usize) -> String) -> 
         uniqueness: profile.uniqueness(),
         range: (kind == Kind::Whole).then_some((0, ROWS as i64)),
         values: ValueSet::of(&profile.frequent, distinct, true),
+        counts: value_counts(profile.frequent.sample()),
     })
 }
 

@@ -9,7 +9,7 @@ use limn_segment::{TableKey, is_under};
 use serde::Serialize;
 
 use crate::columns::TableColumns;
-use crate::joins::KnownJoins;
+use crate::known::KnownJoins;
 use crate::parts::{Part, parts};
 use crate::plan::Plan;
 use crate::set::{Candidate, SetSize, Sets};

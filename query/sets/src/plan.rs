@@ -7,7 +7,7 @@ use std::sync::Arc;
 use limn_segment::TableKey;
 use serde::{Serialize, Serializer};
 
-use crate::joins::{Cardinality, Join};
+use crate::join::{Cardinality, Join};
 
 /// Rows that the SQL of a plan gives.
 const ROWS: usize = 100;
@@ -112,7 +112,7 @@ fn warnings(joins: &[Arc<Join>]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::joins::ColumnOf;
+    use crate::join::ColumnOf;
 
     /// A join to the first table.
     fn join(

@@ -7,7 +7,8 @@ use limn_models::{Embedder, ModelError};
 use limn_segment::TableKey;
 
 use crate::columns::TableColumns;
-use crate::joins::{KnownJoins, Likeness};
+use crate::known::KnownJoins;
+use crate::likeness::Likeness;
 use crate::optimise::{Instance, Optimum};
 use crate::parts::Part;
 use crate::plan::Plan;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 
 use differential_dataflow::input::Input;
-use limn_joins::{Column, ColumnFacts, Kind, Place, TableId};
+use limn_joins::{Column, ColumnFacts, Kind, Place, TableId, value_counts};
 use limn_profile::{ColumnBuilder, ValueSet};
 use proptest::prelude::*;
 
@@ -46,6 +46,7 @@ fn of_columns(name: &str, columns: &[(&str, Vec<String>)]) -> Arc<Table> {
             uniqueness: profile.uniqueness(),
             range: None,
             values: ValueSet::of(&profile.frequent, profile.distinct(), true),
+            counts: value_counts(profile.frequent.sample()),
         })
     });
     let made = made.collect();

@@ -1,200 +1,24 @@
-//! How two tables join: by which columns, how well, and what is known of it.
+//! Joins that show in what the index holds of two tables' columns.
 //!
-//! What the index's join graph has is known ([`KnownJoins`]). Beside it stands likeness, which
-//! every two candidates have: headers without a row join by it, too, and it counts where it is
-//! more. The weight of a pair of columns is JAR's (§3.3), ω = max(u) · (j + e) / 2 with values'
-//! overlap j, names' likeness e, and uniqueness u: the likelier one of them is a key, the better.
-//! Beyond the paper, j is the mean of Jaccard and of the share of the referring column's values
-//! that the key has (Jaccard alone punishes small foreign keys), each by its lower confidence
-//! bound; columns of one value and booleans join nothing; and tables whose names begin alike join a
-//! little better.
+//! Likeness stands beside the join graph ([`KnownJoins`]), and counts where it is more: every two
+//! candidates have it, headers without a row, too. The weight of a pair of columns is JAR's (§3.3),
+//! ω = max(u) · (j + e) / 2 with values' overlap j, names' likeness e, and uniqueness u: the
+//! likelier one of them is a key, the better. Beyond the paper, j is the mean of Jaccard and of the
+//! share of the referring column's values that the key has (Jaccard alone punishes small foreign
+//! keys), each by its lower confidence bound; columns of one value and booleans join nothing; and
+//! tables whose names begin alike join a little better.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use limn_joins::Evidence;
 use limn_models::{Embedder, ModelError};
-use limn_retrieval::JoinGraphs;
-use limn_segment::{JoinRecord, TableKey};
-use serde::Serialize;
+use limn_segment::TableKey;
 
 use crate::columns::{Column, Kind, TableColumns};
+use crate::join::{Cardinality, ColumnOf, Join, Joined};
+use crate::known::KnownJoins;
 use crate::names::{kinship, overlap};
 use crate::vectors::{TableVectors, cosine, prepare};
-
-/// How many rows of one side a row of the other finds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Cardinality {
-    /// Both columns are unique.
-    #[serde(rename = "1:1")]
-    OneToOne,
-    /// The right column is unique: it is referred to.
-    #[serde(rename = "n:1")]
-    ManyToOne,
-    /// Neither is unique: rows multiply.
-    #[serde(rename = "n:m")]
-    ManyToMany,
-    /// Nothing is known of the columns' values.
-    #[serde(rename = "unknown")]
-    Unknown,
-}
-
-impl Cardinality {
-    /// As it is written: `n:1`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Cardinality::OneToOne => "1:1",
-            Cardinality::ManyToOne => "n:1",
-            Cardinality::ManyToMany => "n:m",
-            Cardinality::Unknown => "unknown",
-        }
-    }
-}
-
-/// A column by its table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ColumnOf {
-    /// The table's name.
-    pub table: String,
-    /// The URL of its lake.
-    pub lake: String,
-    /// The column's name.
-    pub column: String,
-}
-
-impl ColumnOf {
-    /// Whether it is a column of this table.
-    pub(crate) fn is_of(&self, table: &TableKey) -> bool {
-        self.table == table.name && self.lake == table.lake
-    }
-}
-
-/// How two tables join: the left column refers to the right one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Join {
-    /// The column that refers.
-    pub left: ColumnOf,
-    /// The column that is referred to.
-    pub right: ColumnOf,
-    /// The other columns of a key of several, left and right.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub more: Vec<[String; 2]>,
-    /// Rows of the left side to rows of the right.
-    pub cardinality: Cardinality,
-    /// The share of the left column's values that the right one has, about; `None` where values are
-    /// not known.
-    pub containment: Option<f64>,
-    /// Why they are thought to join, in words.
-    pub evidence: String,
-    /// How well they join, 0 to 1.
-    #[serde(rename = "score")]
-    pub weight: f64,
-}
-
-/// Two of some tables, by their places, and how they join.
-#[derive(Clone, Debug)]
-pub struct Joined {
-    /// The place of one of them.
-    pub first: usize,
-    /// That of the other, behind it.
-    pub second: usize,
-    /// The best pair of their columns.
-    pub join: Arc<Join>,
-}
-
-/// What the index's join graphs say, as far as whoever asks may know it.
-#[derive(Clone, Debug, Default)]
-pub struct KnownJoins {
-    graphs: Arc<JoinGraphs>,
-    shows_values: bool,
-}
-
-impl KnownJoins {
-    /// What these graphs say; to whoever may not see values, only what no value shows.
-    #[must_use]
-    pub fn new(graphs: Arc<JoinGraphs>, shows_values: bool) -> KnownJoins {
-        KnownJoins {
-            graphs,
-            shows_values,
-        }
-    }
-
-    /// Any other than what is declared would confirm a guess of values.
-    fn is_shown(&self, edge: &JoinRecord) -> bool {
-        self.shows_values || edge.evidence == Evidence::Declared
-    }
-
-    /// The join of two tables.
-    fn join(&self, one: &TableKey, other: &TableKey) -> Option<Join> {
-        let edge = self.graphs.join(one, other, &|edge| self.is_shown(edge))?;
-        Join::of_edge(edge, &one.lake, self.shows_values)
-    }
-
-    /// Tables that join two or more of these, at most so many a lake, and only those that are
-    /// seen.
-    pub(crate) fn between(
-        &self,
-        tables: &[TableKey],
-        most: usize,
-        sees: impl Fn(&TableKey) -> bool,
-    ) -> Vec<TableKey> {
-        let lakes: BTreeSet<&str> = tables.iter().map(|it| it.lake.as_str()).collect();
-        let of_lake = |lake: &str| {
-            let key = |name: &str| TableKey {
-                lake: lake.to_owned(),
-                name: name.to_owned(),
-            };
-            let names = tables.iter().filter(|it| it.lake == lake);
-            let names: Vec<&str> = names.map(|it| it.name.as_str()).collect();
-            let is_seen = |name: &str| names.contains(&name) || sees(&key(name));
-            let fits = |edge: &JoinRecord| {
-                self.is_shown(edge) && is_seen(&edge.left) && is_seen(&edge.right)
-            };
-            let graph = self.graphs.of_lake(lake);
-            let found = graph.map(|it| it.between(&names, most, &fits));
-            let keys = found.into_iter().flatten().map(|name| key(&name));
-            keys.collect::<Vec<_>>()
-        };
-        lakes.into_iter().flat_map(of_lake).collect()
-    }
-}
-
-impl Join {
-    /// `None` of an edge without columns.
-    fn of_edge(edge: &JoinRecord, lake: &str, shows_values: bool) -> Option<Join> {
-        let column = |table: &str, column: &str| ColumnOf {
-            table: table.to_owned(),
-            lake: lake.to_owned(),
-            column: column.to_owned(),
-        };
-        let mut pairs = edge.left_columns.iter().zip(&edge.right_columns);
-        let (left, right) = pairs.next()?;
-        Some(Join {
-            left: column(&edge.left, left),
-            right: column(&edge.right, right),
-            more: pairs.map(|(a, b)| [a.clone(), b.clone()]).collect(),
-            cardinality: match edge.cardinality {
-                limn_joins::Cardinality::OneToOne => Cardinality::OneToOne,
-                limn_joins::Cardinality::ManyToOne => Cardinality::ManyToOne,
-                limn_joins::Cardinality::OneToMany | limn_joins::Cardinality::ManyToMany => {
-                    Cardinality::ManyToMany
-                }
-            },
-            containment: shows_values.then_some(f64::from(edge.containment_low)),
-            evidence: match edge.evidence {
-                Evidence::Declared => "a file declares it".to_owned(),
-                Evidence::Names => "names agree".to_owned(),
-                other => format!(
-                    "{} agree: at least {:.0} % of the values of the left column are in the right one",
-                    other.name(),
-                    100.0 * edge.containment_low
-                ),
-            },
-            weight: f64::from(edge.score),
-        })
-    }
-}
 
 /// Weights below this are no joins.
 const LEAST: f64 = 0.1;

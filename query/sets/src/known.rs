@@ -1,0 +1,103 @@
+//! The joins that the index's join graph has.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use limn_joins::Evidence;
+use limn_retrieval::JoinGraphs;
+use limn_segment::{JoinRecord, TableKey};
+
+use crate::join::{Cardinality, ColumnOf, Join};
+
+/// What the index's join graphs say, as far as whoever asks may know it.
+#[derive(Clone, Debug, Default)]
+pub struct KnownJoins {
+    graphs: Arc<JoinGraphs>,
+    shows_values: bool,
+}
+
+impl KnownJoins {
+    /// What these graphs say; to whoever may not see values, only what no value shows.
+    #[must_use]
+    pub fn new(graphs: Arc<JoinGraphs>, shows_values: bool) -> KnownJoins {
+        KnownJoins {
+            graphs,
+            shows_values,
+        }
+    }
+
+    /// Any other than what is declared would confirm a guess of values.
+    fn is_shown(&self, edge: &JoinRecord) -> bool {
+        self.shows_values || edge.evidence == Evidence::Declared
+    }
+
+    /// The join of two tables.
+    pub(crate) fn join(&self, one: &TableKey, other: &TableKey) -> Option<Join> {
+        let edge = self.graphs.join(one, other, &|edge| self.is_shown(edge))?;
+        Join::of_edge(edge, &one.lake, self.shows_values)
+    }
+
+    /// Tables that join two or more of these, at most so many a lake, and only those that are
+    /// seen.
+    pub(crate) fn between(
+        &self,
+        tables: &[TableKey],
+        most: usize,
+        sees: impl Fn(&TableKey) -> bool,
+    ) -> Vec<TableKey> {
+        let lakes: BTreeSet<&str> = tables.iter().map(|it| it.lake.as_str()).collect();
+        let of_lake = |lake: &str| {
+            let key = |name: &str| TableKey {
+                lake: lake.to_owned(),
+                name: name.to_owned(),
+            };
+            let names = tables.iter().filter(|it| it.lake == lake);
+            let names: Vec<&str> = names.map(|it| it.name.as_str()).collect();
+            let is_seen = |name: &str| names.contains(&name) || sees(&key(name));
+            let fits = |edge: &JoinRecord| {
+                self.is_shown(edge) && is_seen(&edge.left) && is_seen(&edge.right)
+            };
+            let graph = self.graphs.of_lake(lake);
+            let found = graph.map(|it| it.between(&names, most, &fits));
+            let keys = found.into_iter().flatten().map(|name| key(&name));
+            keys.collect::<Vec<_>>()
+        };
+        lakes.into_iter().flat_map(of_lake).collect()
+    }
+}
+
+impl Join {
+    /// `None` of an edge without columns.
+    fn of_edge(edge: &JoinRecord, lake: &str, shows_values: bool) -> Option<Join> {
+        let column = |table: &str, column: &str| ColumnOf {
+            table: table.to_owned(),
+            lake: lake.to_owned(),
+            column: column.to_owned(),
+        };
+        let mut pairs = edge.left_columns.iter().zip(&edge.right_columns);
+        let (left, right) = pairs.next()?;
+        Some(Join {
+            left: column(&edge.left, left),
+            right: column(&edge.right, right),
+            more: pairs.map(|(a, b)| [a.clone(), b.clone()]).collect(),
+            cardinality: match edge.cardinality {
+                limn_joins::Cardinality::OneToOne => Cardinality::OneToOne,
+                limn_joins::Cardinality::ManyToOne => Cardinality::ManyToOne,
+                limn_joins::Cardinality::OneToMany | limn_joins::Cardinality::ManyToMany => {
+                    Cardinality::ManyToMany
+                }
+            },
+            containment: shows_values.then_some(f64::from(edge.containment_low)),
+            evidence: match edge.evidence {
+                Evidence::Declared => "a file declares it".to_owned(),
+                Evidence::Names => "names agree".to_owned(),
+                other => format!(
+                    "{} agree: at least {:.0} % of the values of the left column are in the right one",
+                    other.name(),
+                    100.0 * edge.containment_low
+                ),
+            },
+            weight: f64::from(edge.score),
+        })
+    }
+}
