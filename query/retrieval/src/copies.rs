@@ -103,8 +103,18 @@ impl Copies {
 /// Of copies the least stands for the others: one that is not kept aside (no part of its path has a
 /// word of [`ASIDE`]), then the one of the shortest path, then the oldest.
 fn rank(name: &str, modified_ms: i64) -> (bool, usize, i64, String) {
-    let is_aside = words(name).any(|word| ASIDE.iter().any(|it| word.eq_ignore_ascii_case(it)));
-    (is_aside, name.chars().count(), modified_ms, name.to_owned())
+    (
+        is_aside(name),
+        name.chars().count(),
+        modified_ms,
+        name.to_owned(),
+    )
+}
+
+/// Whether a table is kept aside: a part of its path has a word such as *backup* or *old*.
+#[must_use]
+pub fn is_aside(name: &str) -> bool {
+    words(name).any(|word| ASIDE.iter().any(|it| word.eq_ignore_ascii_case(it)))
 }
 
 fn words(name: &str) -> impl Iterator<Item = &str> {

@@ -11,6 +11,9 @@ use serde::Serialize;
 /// Joins between two tables that a way has, at most.
 pub const MOST_HOPS: usize = 4;
 
+/// Two keys that share so much of their values are the same ones.
+const SAME: f32 = 0.9;
+
 /// Which edges a reader may see.
 pub type Sees<'a> = &'a dyn Fn(&JoinRecord) -> bool;
 
@@ -90,16 +93,31 @@ impl JoinGraph {
             .map(move |edge| (edge, other_end(edge, table)))
     }
 
-    /// A table's edges, the surest first.
+    /// The surest of a table's edges, so many at most; of one kind, if it is said.
     #[must_use]
-    pub fn partners(&self, table: &str, sees: Sees<'_>) -> Vec<Partner> {
+    pub fn partners(
+        &self,
+        table: &str,
+        kind: Option<EdgeKind>,
+        most: usize,
+        sees: Sees<'_>,
+    ) -> Vec<Partner> {
         let edges = self.edges_of(table, sees);
-        let mut partners: Vec<Partner> = edges.map(|(edge, _)| seen_from(edge, table)).collect();
-        partners.sort_by(|a, b| {
-            let names = || (&a.partner, &a.columns).cmp(&(&b.partner, &b.columns));
+        let fits = |it: &(&JoinRecord, &str)| kind.is_none_or(|kind| it.0.kind == kind);
+        let mut edges: Vec<(&JoinRecord, &str)> = edges.filter(fits).collect();
+        edges.sort_by(|(a, to), (b, other)| {
+            let names = || (*to, own_columns(a, table)).cmp(&(*other, own_columns(b, table)));
             b.score.total_cmp(&a.score).then_with(names)
         });
-        partners
+        let edges = edges.into_iter().take(most);
+        edges.map(|(edge, _)| seen_from(edge, table)).collect()
+    }
+
+    /// Whether two tables are copies of each other, or nearly.
+    #[must_use]
+    pub fn are_copies(&self, one: &str, other: &str, sees: Sees<'_>) -> bool {
+        let mut edges = self.edges_of(one, sees);
+        edges.any(|(edge, end)| end == other && edge.kind == EdgeKind::Copy)
     }
 
     /// The surest join of two tables; of equals the first by names.
@@ -156,38 +174,91 @@ impl JoinGraph {
     /// greatest product of scores. `None` where there is none; empty from a table to itself.
     #[must_use]
     pub fn path(&self, from: &str, to: &str, sees: Sees<'_>) -> Option<Vec<Partner>> {
-        if from == to {
-            return Some(Vec::new());
-        }
-        // Of each table that can be reached in so many hops, the surest way there.
-        let mut reached: HashMap<String, (f64, Vec<Partner>)> = HashMap::new();
-        let mut last = vec![(from.to_owned(), 1.0, Vec::new())];
+        let start = HashMap::from([(from, Step::default())]);
+        // Of each number of hops the surest way to each table, where no shorter one is as sure.
+        let mut hops: Vec<HashMap<&str, Step<'_>>> = vec![start];
         for _ in 0..MOST_HOPS {
-            let mut next: HashMap<String, (f64, Vec<Partner>)> = HashMap::new();
-            for (table, score, way) in &last {
-                for partner in self.partners(table, sees) {
-                    let score = score * f64::from(partner.score);
-                    let is_known = |known: &HashMap<String, (f64, Vec<Partner>)>| {
-                        known.get(&partner.partner).is_some_and(|it| it.0 >= score)
-                    };
-                    let is_join = partner.kind == EdgeKind::Join && partner.partner != from;
-                    if is_join && !is_known(&reached) && !is_known(&next) {
-                        let mut way: Vec<Partner> = way.clone();
-                        let table = partner.partner.clone();
-                        way.push(partner);
-                        next.insert(table, (score, way));
-                    }
+            let next = self.next_hop(&hops, sees);
+            hops.push(next);
+        }
+        let sure = |hop: &usize| hops[*hop].get(to).map(|step| step.score);
+        let reached = (0..hops.len()).filter(|hop| sure(hop).is_some());
+        let last = reached.max_by(|a, b| {
+            let (one, other) = (sure(a).unwrap_or_default(), sure(b).unwrap_or_default());
+            one.total_cmp(&other).then(b.cmp(a))
+        })?;
+        let (mut way, mut at) = (Vec::new(), to);
+        for hop in (1..=last).rev() {
+            let (edge, before) = hops[hop].get(at)?.by?;
+            way.push(seen_from(edge, before));
+            at = before;
+        }
+        way.reverse();
+        Some(way)
+    }
+
+    /// The tables that one join more leads to, and is the surest way to.
+    fn next_hop<'a>(
+        &'a self,
+        hops: &[HashMap<&'a str, Step<'a>>],
+        sees: Sees<'_>,
+    ) -> HashMap<&'a str, Step<'a>> {
+        let mut next: HashMap<&str, Step<'_>> = HashMap::new();
+        for (before, step) in hops.last().into_iter().flatten() {
+            let joins = self.edges_of(before, sees);
+            for (edge, table) in joins.filter(|it| it.0.kind == EdgeKind::Join) {
+                let found = Step {
+                    score: step.score * f64::from(edge.score),
+                    by: Some((edge, before)),
+                };
+                let is_known = |hop: &HashMap<&str, Step<'_>>| {
+                    hop.get(table).is_some_and(|it| it.score >= found.score)
+                };
+                let is_surer = next.get(table).is_none_or(|it| found.is_surer(it));
+                if is_surer && !hops.iter().any(is_known) {
+                    next.insert(table, found);
                 }
             }
-            last = next
-                .iter()
-                .map(|(table, (score, way))| (table.clone(), *score, way.clone()))
-                .collect();
-            // Of equal ways the first by name.
-            last.sort_by(|a, b| a.0.cmp(&b.0));
-            reached.extend(next);
         }
-        reached.remove(to).map(|(_, way)| way)
+        next
+    }
+}
+
+/// How a table is reached.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    score: f64,
+    /// The last join, and the table before it.
+    by: Option<(&'a JoinRecord, &'a str)>,
+}
+
+impl Default for Step<'_> {
+    fn default() -> Self {
+        Step {
+            score: 1.0,
+            by: None,
+        }
+    }
+}
+
+impl Step<'_> {
+    /// Of ways that are as sure the first by names.
+    fn is_surer(&self, other: &Step<'_>) -> bool {
+        let names = |it: &Step<'_>| {
+            let (edge, before) = it.by?;
+            Some((before.to_owned(), edge.left_columns.clone()))
+        };
+        let by_score = self.score.total_cmp(&other.score);
+        by_score
+            .then_with(|| names(other).cmp(&names(self)))
+            .is_gt()
+    }
+}
+
+fn own_columns<'a>(edge: &'a JoinRecord, table: &str) -> &'a [String] {
+    match edge.left == table {
+        true => &edge.left_columns,
+        false => &edge.right_columns,
     }
 }
 
@@ -235,9 +306,13 @@ fn other_end<'a>(edge: &'a JoinRecord, table: &str) -> &'a str {
 fn seen_from(edge: &JoinRecord, table: &str) -> Partner {
     let is_left = edge.left == table;
     let is_join = edge.kind == EdgeKind::Join;
-    let refers = match edge.kind {
-        EdgeKind::Join => edge.cardinality != Cardinality::ManyToMany,
-        kind => kind == EdgeKind::Subset,
+    let refers = match (edge.kind, edge.cardinality) {
+        (EdgeKind::Join, Cardinality::ManyToMany) => false,
+        // Two keys with the same values: neither is there before the other.
+        (EdgeKind::Join, Cardinality::OneToOne) => {
+            edge.evidence == Evidence::Declared || edge.jaccard < SAME
+        }
+        (kind, _) => matches!(kind, EdgeKind::Join | EdgeKind::Subset),
     };
     let (here, there) = match is_left {
         true => (&edge.left_columns, &edge.right_columns),
@@ -319,7 +394,7 @@ mod tests {
         assert_eq!(way(&graph, "a", "nowhere"), None);
         let sees = |edge: &JoinRecord| edge.left != "d" && edge.right != "d";
         assert_eq!(graph.path("a", "e", &sees), None);
-        let partners = graph.partners("b", &sees);
+        let partners = graph.partners("b", None, 10, &sees);
         assert!(partners.iter().all(|it| it.partner != "d"));
     }
 
@@ -349,12 +424,18 @@ mod tests {
     #[test]
     fn an_edge_is_seen_from_both_sides() {
         let graph = JoinGraph::of(vec![edge("orders", "customers", 0.8)]);
-        let [here] = graph.partners("orders", &|_| true).try_into().unwrap();
+        let [here] = graph
+            .partners("orders", None, 10, &|_| true)
+            .try_into()
+            .unwrap();
         assert_eq!(
             (here.direction, here.columns),
             (Direction::RefersTo, vec!["customers_id".into()])
         );
-        let [there] = graph.partners("customers", &|_| true).try_into().unwrap();
+        let [there] = graph
+            .partners("customers", None, 10, &|_| true)
+            .try_into()
+            .unwrap();
         assert_eq!(there.direction, Direction::ReferredBy);
         assert_eq!(there.cardinality, Some(Cardinality::OneToMany));
         assert_eq!(

@@ -90,6 +90,8 @@ pub(crate) struct Found {
     pub(crate) meant: Vec<Meant>,
     /// Words that occur nowhere, as written.
     pub(crate) unknown: Vec<String>,
+    /// Whether all words of the question are codes or numbers, of which meaning says nothing.
+    pub(crate) is_exact: bool,
     /// What the words of the question are worth.
     worth: f32,
 }
@@ -168,6 +170,7 @@ pub(crate) fn score_tables(
     scratch.term.reset(tables);
     let mut found = Found {
         wholes: Wholes::find(corpus, &question.asked, deadline)?,
+        is_exact: !question.words.is_empty() && question.words.iter().all(Word::is_exact),
         ..Found::default()
     };
     for value in &found.wholes.values {
@@ -184,6 +187,17 @@ pub(crate) fn score_tables(
         score_term(corpus, (term, share), deadline, scratch, &mut found)?;
     }
     let is_known = |term: &str| found.known.iter().any(|(known, _)| known == term);
+    // Of a value among many no term may be known, but that tables have it is.
+    for value in &found.wholes.values {
+        let mut words = question.words.iter();
+        let is_missing = |word: &Word| !word.terms.iter().all(|term| is_known(term));
+        if words.any(|word| value.words.contains(&word.at) && is_missing(word)) {
+            found.worth += value.idf;
+            for table in &value.tables {
+                scratch.covered.add(*table, value.idf);
+            }
+        }
+    }
     let unknown = question.unknown_words(is_known, |word| found.holds(word));
     let unknown: Vec<Word> = unknown.into_iter().cloned().collect();
     for word in unknown {

@@ -72,6 +72,7 @@ mod wholes;
 mod words;
 
 pub use answer::{Answer, Evidence, Hit, Mode, Query, RankedTable, Ranking};
+pub use copies::is_aside;
 pub use corpus::Values;
 pub use error::RetrievalError;
 pub use grade::{Grade, Grading};

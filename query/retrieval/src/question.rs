@@ -134,8 +134,8 @@ impl Question {
         }
     }
 
-    /// The words none of whose terms is `known`, in order, each once; a code is unknown unless
-    /// tables have it as a whole (`held`), or it has two parts and both are known.
+    /// The words none of whose terms is `known`, in order, each once, but for those that tables have
+    /// in a whole value (`held`); a code is known if it has two parts and both are known.
     pub(crate) fn unknown_words(
         &self,
         known: impl Fn(&str) -> bool,
@@ -147,7 +147,7 @@ impl Question {
                 true => {
                     held(word) || (word.terms.len() <= 2 && word.terms.iter().all(|it| known(it)))
                 }
-                false => word.terms.iter().any(|term| known(term)),
+                false => held(word) || word.terms.iter().any(|term| known(term)),
             };
             if !is_known && !unknown.iter().any(|known| known.written == word.written) {
                 unknown.push(word);
@@ -203,6 +203,7 @@ mod tests {
             unknown.iter().map(|word| word.written.clone()).collect()
         };
         assert_eq!(unknown_words(&question, false), ["flurbs"]);
+        assert!(unknown_words(&question, true).is_empty());
         let codes = Question::new("score of A-17, 3f2b and score-score", false);
         assert_eq!(unknown_words(&codes, false), ["A-17", "3f2b"]);
         assert!(unknown_words(&codes, true).is_empty());

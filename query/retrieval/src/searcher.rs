@@ -584,7 +584,8 @@ impl Searcher {
         let exact = exact.max_by_key(Vec::len).unwrap_or_default();
         let mut tables = all.iter();
         let is_named = tables.any(|table| found.wholes.is_named(*table, words));
-        let worth = Grading::worth(covered, ranked.cosine, self.table_count());
+        let cosine = ranked.cosine.filter(|_| !found.is_exact);
+        let worth = Grading::worth(covered, cosine, self.table_count());
         RankedTable {
             grade: (query.mode == Mode::Limn).then(|| query.grading.of(worth, is_named)),
             covered,

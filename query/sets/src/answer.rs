@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use limn_retrieval::{Answer, Hit, Query, RetrievalError, Searcher};
+use limn_retrieval::{Answer, Hit, Query, RetrievalError, Searcher, is_aside};
 use limn_segment::{TableKey, is_under};
+use limn_store::one_line;
 use serde::Serialize;
 
 use crate::columns::TableColumns;
@@ -135,21 +136,13 @@ impl SetQuery {
             answer: ranked,
             bridges,
         } = ranked;
-        let (mut hits, mut candidates, families) = candidates(ranked.results, columns);
-        let least = candidates
-            .iter()
-            .map(|it| it.score)
-            .fold(f32::INFINITY, f32::min);
-        for hit in bridges {
-            if let Some(columns) = columns.get(&hit.key()) {
-                let columns = Arc::clone(columns);
-                candidates.push(Candidate {
-                    score: least,
-                    columns,
-                });
-                hits.push(Some(hit));
-            }
-        }
+        let Candidates {
+            mut hits,
+            mut candidates,
+            families,
+            copies,
+        } = candidates(ranked.results, columns, known);
+        add_bridges(bridges, columns, &mut hits, &mut candidates);
         let given = self.parts.clone();
         let parts = given.unwrap_or_else(|| parts(&self.query.text));
         let found = sets.find(&candidates, &parts, self.size, known)?;
@@ -158,10 +151,18 @@ impl SetQuery {
         self.add_texts(searcher, &mut results)?;
         let mut notes = ranked.notes;
         for at in &found.chosen {
+            let of_it = copies.iter().filter(|(of, _)| of == at);
+            notes.extend(of_it.map(|(_, copy)| {
+                let name = one_line(&candidates[*at].columns.table.name);
+                format!(
+                    "'{}' is a copy of '{name}', or nearly, and left out",
+                    one_line(copy)
+                )
+            }));
             if let Some(size) = families.get(at) {
                 notes.push(format!(
                     "'{}' stands for {size} tables of its folder with the same columns: limn tables --like lists them",
-                    candidates[*at].columns.table.name
+                    one_line(&candidates[*at].columns.table.name)
                 ));
             }
         }
@@ -209,40 +210,92 @@ impl SetQuery {
     }
 }
 
-/// The first tables that have columns, of each family one, each as it was found and as a candidate;
-/// and of those that stand for a family, how many tables of it were ranked.
+/// Adds tables that join two candidates, with the least score of these, as far as there is room for
+/// their columns.
+fn add_bridges(
+    bridges: Vec<Hit>,
+    columns: &HashMap<TableKey, Arc<TableColumns>>,
+    hits: &mut Vec<Option<Hit>>,
+    candidates: &mut Vec<Candidate>,
+) {
+    let least = candidates.iter().map(|it| it.score).reduce(f32::min);
+    let Some(score) = least else { return };
+    let widths = candidates.iter().map(|it| it.columns.columns.len());
+    let mut width: usize = widths.sum();
+    for hit in bridges {
+        let Some(columns) = columns.get(&hit.key()) else {
+            continue;
+        };
+        width += columns.columns.len();
+        if width > MOST_COLUMNS {
+            return;
+        }
+        let columns = Arc::clone(columns);
+        candidates.push(Candidate { score, columns });
+        hits.push(Some(hit));
+    }
+}
+
+/// What a set is chosen among.
+#[derive(Default)]
+struct Candidates {
+    /// Each as it was found, and as a candidate.
+    hits: Vec<Option<Hit>>,
+    candidates: Vec<Candidate>,
+    /// Of those that stand for a family, how many tables of it were ranked.
+    families: HashMap<usize, usize>,
+    /// The copies that some stand for, by the number of these.
+    copies: Vec<(usize, String)>,
+}
+
+/// The first tables that have columns, and of each family one. Of copies that which ranks first takes
+/// part, or one that is not kept aside.
 fn candidates(
     ranked: Vec<Hit>,
     columns: &HashMap<TableKey, Arc<TableColumns>>,
-) -> (Vec<Option<Hit>>, Vec<Candidate>, HashMap<usize, usize>) {
-    let known = ranked.into_iter().filter_map(|hit| {
+    known: &KnownJoins,
+) -> Candidates {
+    let ranked = ranked.into_iter().filter_map(|hit| {
         let columns = columns.get(&hit.key())?;
         Some((hit, Arc::clone(columns), columns.family()))
     });
-    let known: Vec<_> = known.collect();
+    let ranked: Vec<_> = ranked.collect();
     let mut sizes: HashMap<String, usize> = HashMap::new();
-    for (.., family) in &known {
+    for (.., family) in &ranked {
         *sizes.entry(family.clone()).or_default() += 1;
     }
     let mut seen: HashMap<String, usize> = HashMap::new();
-    let (mut hits, mut candidates, mut all_columns) = (Vec::new(), Vec::new(), 0);
-    let mut families = HashMap::new();
-    for (hit, columns, family) in known {
+    let (mut found, mut all_columns) = (Candidates::default(), 0);
+    for (hit, columns, family) in ranked {
         let size = sizes.get(&family).filter(|size| **size >= FAMILY).copied();
         let before = seen.entry(family).or_default();
         *before += 1;
         let width = columns.columns.len();
-        let is_full = candidates.len() >= CANDIDATES || all_columns + width > MOST_COLUMNS;
-        if (size.is_some() && *before > 1) || is_full && !candidates.is_empty() {
+        let count = found.candidates.len();
+        let is_full = count >= CANDIDATES || all_columns + width > MOST_COLUMNS;
+        let mut others = found.candidates.iter_mut();
+        let is_copy = |it: &mut Candidate| known.are_copies(&it.columns.table, &columns.table);
+        if let Some(at) = others.position(is_copy) {
+            let mut copy = hit.table.clone();
+            let stands = &mut found.candidates[at];
+            if is_aside(&stands.columns.table.name) && !is_aside(&copy) {
+                copy = stands.columns.table.name.clone();
+                stands.columns = columns;
+                found.hits[at] = Some(hit);
+            }
+            found.copies.push((at, copy));
+            continue;
+        }
+        if (size.is_some() && *before > 1) || is_full && count > 0 {
             continue;
         }
         all_columns += width;
-        families.extend(size.map(|size| (candidates.len(), size)));
-        candidates.push(Candidate {
+        found.families.extend(size.map(|size| (count, size)));
+        found.candidates.push(Candidate {
             score: hit.score,
             columns,
         });
-        hits.push(Some(hit));
+        found.hits.push(Some(hit));
     }
-    (hits, candidates, families)
+    found
 }

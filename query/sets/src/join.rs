@@ -70,6 +70,9 @@ pub struct Join {
     pub containment: Option<f64>,
     /// Why they are thought to join, in words.
     pub evidence: String,
+    /// Whether nothing but names says so.
+    #[serde(skip)]
+    pub is_by_names: bool,
     /// How well they join, 0 to 1.
     #[serde(rename = "score")]
     pub weight: f64,

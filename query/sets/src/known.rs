@@ -31,6 +31,13 @@ impl KnownJoins {
         self.shows_values || edge.evidence == Evidence::Declared
     }
 
+    /// Whether two tables are copies of each other, or nearly.
+    pub(crate) fn are_copies(&self, one: &TableKey, other: &TableKey) -> bool {
+        let graph = self.graphs.of_lake(&one.lake);
+        let graph = graph.filter(|_| one.lake == other.lake && self.shows_values);
+        graph.is_some_and(|it| it.are_copies(&one.name, &other.name, &|_| true))
+    }
+
     /// The join of two tables.
     pub(crate) fn join(&self, one: &TableKey, other: &TableKey) -> Option<Join> {
         let edge = self.graphs.join(one, other, &|edge| self.is_shown(edge))?;
@@ -97,6 +104,7 @@ impl Join {
                     100.0 * edge.containment_low
                 ),
             },
+            is_by_names: false,
             weight: f64::from(edge.score),
         })
     }

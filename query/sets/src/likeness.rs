@@ -28,6 +28,8 @@ const UNLIKELY_KEY: f64 = 0.5;
 /// What names count for values that are not known, and that are known and shared by none.
 const FOR_UNKNOWN: f64 = 0.5;
 const APART: f64 = 0.25;
+/// What names count of which no value is known, where they are not the same and one is no key's.
+const UNLIKE: f64 = 0.7;
 /// The most that alike beginnings of tables' names add.
 const KINSHIP: f64 = 0.4;
 /// Pairs of tables that are kept; then all are forgotten.
@@ -163,6 +165,12 @@ fn keyness(column: &Column) -> f64 {
     column.uniqueness.unwrap_or_else(likely)
 }
 
+/// Whether two columns are called the same, or both as keys are.
+fn are_called_alike(a: &Column, b: &Column) -> bool {
+    let is_key = |it: &Column| it.stems.iter().any(|stem| is_key_word(stem));
+    a.stems == b.stems || is_key(a) && is_key(b)
+}
+
 fn is_key_word(stem: &str) -> bool {
     matches!(stem, "id" | "key" | "code" | "no" | "uuid" | "uid")
 }
@@ -199,6 +207,10 @@ struct Shared {
 impl Pair {
     fn of(a: &Column, b: &Column, likeness: f64) -> Pair {
         let values = a.values.as_ref().zip(b.values.as_ref());
+        let likeness = match values {
+            None if !are_called_alike(a, b) => UNLIKE * likeness,
+            _ => likeness,
+        };
         let values = values.map(|(first, second)| {
             let overlap = first.overlap(second);
             let (ahead, back) = (overlap.first_in_second, overlap.second_in_first);
@@ -261,6 +273,7 @@ impl Pair {
                     100.0 * shared.containment()
                 ),
             },
+            is_by_names: self.values.as_ref().is_none_or(|shared| !shared.has_any),
             left: column_of(left),
             right: column_of(right),
             more: Vec::new(),

@@ -27,6 +27,12 @@ pub(crate) fn last_part(table: &str) -> &str {
     table.rsplit('/').next().unwrap_or(table)
 }
 
+/// A table's own name: without its folder, and of `shop__orders` what comes last.
+pub(crate) fn own_name(table: &str) -> &str {
+    let name = last_part(table);
+    name.rsplit("__").next().unwrap_or(name)
+}
+
 /// The distinct stems of a name, sorted.
 pub(crate) fn stems(name: &str) -> Vec<String> {
     let mut stems = analyze(name);
@@ -64,10 +70,7 @@ pub(crate) fn qualified(table: &str, column: &str) -> String {
     if !OF_ANY_TABLE.contains(&column.as_str()) {
         return column;
     }
-    // `shop__orders`: the table itself comes last.
-    let table = last_part(table);
-    let own = table.rsplit("__").next().unwrap_or(table);
-    format!("{} {column}", words(own))
+    format!("{} {column}", words(own_name(table)))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use limn_segment::TableKey;
+use limn_store::one_line;
 use serde::{Serialize, Serializer};
 
 use crate::join::{Cardinality, Join};
@@ -83,6 +84,12 @@ fn quoted(name: &str) -> String {
 }
 
 fn warnings(joins: &[Arc<Join>]) -> Vec<String> {
+    let mut warnings = warned(joins);
+    warnings.iter_mut().for_each(|it| *it = one_line(it));
+    warnings
+}
+
+fn warned(joins: &[Arc<Join>]) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut referring: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for join in joins {
@@ -96,6 +103,12 @@ fn warnings(joins: &[Arc<Join>]) -> Vec<String> {
                 referring.entry(&right.table).or_default().push(&left.table);
             }
             Cardinality::OneToOne | Cardinality::Unknown => {}
+        }
+        if join.is_by_names {
+            warnings.push(format!(
+                "{}.{} = {}.{} by their names alone: no value that both have is known",
+                left.table, left.column, right.table, right.column
+            ));
         }
     }
     for (table, left) in referring {
@@ -131,6 +144,7 @@ mod tests {
             cardinality,
             containment: None,
             evidence: String::new(),
+            is_by_names: false,
             more: Vec::new(),
             weight: 1.0,
         };

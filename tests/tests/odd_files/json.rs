@@ -17,14 +17,14 @@ pub fn files() -> Vec<Odd> {
             "{\"meta\": {\"count\": 2}, \"data\": [{\"a\": 1, \"b\": [\"x\"]}, {\"a\": 2}]}",
             "a:integer b[]:text",
             2,
-            "left out: data",
+            "objects of the list data;",
         ),
         noted(
             "deeper.json",
             "{\n \"response\": {\n  \"items\": [\n   {\"a\": 1}\n  ],\n  \"next\": null\n }\n}\n",
             "a:integer",
             1,
-            "left out: response.items",
+            "objects of the list response.items;",
         ),
         reads(
             "cells.json",

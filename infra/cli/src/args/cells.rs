@@ -17,7 +17,7 @@ pub struct CellsArgs {
     #[command(flatten)]
     pub index: IndexPlace,
     /// Only tables of this lake, where the index is of several.
-    #[arg(long, value_name = "URL", requires = "tables")]
+    #[arg(help_heading = MORE, long, value_name = "URL", requires = "tables")]
     pub lake: Option<String>,
     /// Look at the tables that answer the question together.
     #[arg(long)]

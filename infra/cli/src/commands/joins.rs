@@ -9,7 +9,7 @@ use limn_segment::{IndexStore, JoinRecord, TableRecord, is_under};
 
 use crate::Outcome;
 use crate::args::JoinsArgs;
-use crate::commands::{newest, print_json, show};
+use crate::commands::{known, newest, print_json, show};
 use crate::progress::say;
 use crate::table::Table;
 
@@ -37,6 +37,12 @@ pub async fn run(args: JoinsArgs) -> anyhow::Result<Outcome> {
         );
     };
     let prefix = args.under.prefix.as_deref();
+    if let Some(prefix) = prefix
+        && !tables.iter().any(|it| is_under(&it.name, prefix))
+    {
+        let nothing = known::nothing_under(&index, &snapshot, prefix).await?;
+        nothing.iter().for_each(|it| say(it));
+    }
     let is_meant = |name: &str| {
         name == table.name
             || with.is_some_and(|with| name == with.name)
@@ -71,12 +77,17 @@ pub async fn run(args: JoinsArgs) -> anyhow::Result<Outcome> {
             answer.path = Some(path);
         }
         None => {
-            let mut partners = graph.partners(&table.name, &sees);
             let kind = args.kind.as_deref().and_then(EdgeKind::of_name);
-            partners.retain(|it| kind.is_none_or(|kind| it.kind == kind));
+            let partners = graph.partners(&table.name, kind, usize::MAX, &sees);
             if partners.is_empty() {
                 let kind = kind.map_or("partner", EdgeKind::name);
                 say(&format!("no {kind} of '{}' is known", table.name));
+                if table.columns.is_empty() {
+                    say(&format!(
+                        "'{}' could not be read: limn show says why",
+                        table.name
+                    ));
+                }
             }
             answer.partners = Some(partners);
         }

@@ -4,16 +4,19 @@
 //! declares: any other edge would confirm a guess of values.
 
 use limn_joins::{Cardinality, EdgeKind, Evidence};
-use limn_retrieval::{Direction, Partner};
+use limn_retrieval::{Direction, MOST_HOPS, Partner};
 use limn_segment::{JoinRecord, TableKey};
+use limn_store::one_line;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::Grant;
 use crate::access::Right;
 use crate::node::Node;
-use crate::problem::Problem;
+use crate::problem::{Problem, shortened};
 
+/// Letters of a name in a note.
+const NAME: usize = 200;
 /// Partners of one answer.
 const MOST: usize = 1_000;
 
@@ -44,6 +47,8 @@ pub struct JoinsAnswer {
     pub lake: String,
     /// The snapshot that this is from.
     pub snapshot: u64,
+    /// The other table, where a way was asked for.
+    pub with: Option<String>,
     /// Its partners, the surest first, at most 1000; none where a way was asked for.
     pub partners: Vec<JoinPartner>,
     /// The steps of the way that was asked for, each from its `table` to its `partner`; null where
@@ -120,6 +125,12 @@ pub async fn joins(
 ) -> Result<JoinsAnswer, Problem> {
     grant.require(Right::Search)?;
     let kind = request.kind.as_deref().map(kind).transpose()?;
+    if request.with.is_some() && kind.is_some() {
+        return Err(Problem::bad(
+            "a way is of joins alone, and a kind was asked for",
+            "leave out kind, or with",
+        ));
+    }
     let TableKey { lake, name } = grant
         .table(&request.table, request.lake.as_deref())?
         .key
@@ -133,6 +144,7 @@ pub async fn joins(
         table: name.clone(),
         lake: lake.clone(),
         snapshot: grant.view.snapshot.number,
+        with: with.clone(),
         partners: Vec::new(),
         path: None,
         notes: Vec::new(),
@@ -171,17 +183,38 @@ pub async fn joins(
         match with {
             Some(with) => {
                 let way = graph.path(&name, &with, &sees);
+                answer.notes.extend(said_of(way.as_deref(), &name, &with));
                 answer.path = way.map(|way| way.into_iter().map(line).collect());
             }
             None => {
-                let partners = graph.partners(&name, &sees).into_iter();
-                let partners = partners.filter(|it| kind.is_none_or(|kind| it.kind == kind));
-                answer.partners = partners.take(MOST).map(line).collect();
+                let partners = graph.partners(&name, kind, MOST, &sees).into_iter();
+                answer.partners = partners.map(line).collect();
             }
         }
         answer
     };
     node.compute(looking).await
+}
+
+/// What there is to say of a way.
+fn said_of(way: Option<&[Partner]>, name: &str, with: &str) -> Vec<String> {
+    let said = |name: &str| shortened(&one_line(name), NAME);
+    let (name, with) = (said(name), said(with));
+    match way {
+        None => vec![format!(
+            "no way of {MOST_HOPS} joins or fewer leads from '{name}' to '{with}'"
+        )],
+        Some([]) => vec![format!("'{with}' is not joined with itself")],
+        Some(steps) => {
+            let many = [Some(Cardinality::OneToMany), Some(Cardinality::ManyToMany)];
+            let steps = steps.iter().filter(|it| many.contains(&it.cardinality));
+            let warned = steps.map(|it| {
+                let (partner, table) = (said(&it.partner), said(&it.table));
+                format!("rows multiply: several of '{partner}' may go with one of '{table}'")
+            });
+            warned.collect()
+        }
+    }
 }
 
 fn kind(name: &str) -> Result<EdgeKind, Problem> {

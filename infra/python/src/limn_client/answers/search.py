@@ -336,10 +336,14 @@ class JoinPartner(Decoded):
 class JoinsAnswer(Rows[JoinPartner], Decoded):
     """What a table joins with, the surest first; or the steps of the way to another table."""
 
+    _NAMES = {"other": "with"}
+
     table: str
     lake: str
     #: The snapshot that this is from.
     snapshot: int
+    #: The other table, where a way was asked for.
+    other: Optional[str]
     #: Its partners; none where a way was asked for.
     partners: Tuple[JoinPartner, ...]
     #: The steps of the way that was asked for; ``None`` where there is none.
