@@ -22,8 +22,13 @@ use crate::graph::meeting::PairUpdate;
 
 /// Two tables, the lower first.
 type Tables = (TableId, TableId);
-/// Columns of two tables, and how often they meet; in ascending order.
-type Meetings = Box<[((Place, Place), i32)]>;
+/// Columns of two tables, and how often they meet.
+type Meeting = ((Place, Place), i32);
+/// Those of two tables, in ascending order.
+type Meetings = Box<[Meeting]>;
+/// Pairs of columns of two tables that are compared, at most: the first ones by their places.
+const MOST_COMPARED: usize = 4_096;
+
 /// A table or an edge that comes or goes at an epoch.
 type Update<T> = (T, Epoch, isize);
 
@@ -56,6 +61,8 @@ struct Known {
     met: BTreeMap<Tables, Meetings>,
     /// The same tables the other way round.
     reversed: BTreeSet<Tables>,
+    /// What changed in this epoch and is not in `met` yet: fewer than are there.
+    recent: HashMap<Tables, Vec<Meeting>>,
     /// What met before this epoch, where that is another now.
     met_before: HashMap<Tables, Meetings>,
 }
@@ -119,31 +126,43 @@ pub fn compared<'scope>(
 }
 
 impl Known {
-    /// Counts pairs that meet and part.
+    /// Counts pairs that meet and part. A list is written anew when as many have come as it has.
     fn count(&mut self, mut pairs: Vec<PairUpdate>, work: &GraphWork) {
         pairs.sort_unstable();
-        let mut changed = 0;
         for of_tables in pairs.chunk_by(|a, b| a.0.tables() == b.0.tables()) {
             let tables = of_tables[0].0.tables();
-            let before = self.met.remove(&tables).unwrap_or_default();
-            let mut now: BTreeMap<(Place, Place), i32> = before.iter().copied().collect();
-            for (pair, times) in of_tables {
-                let places = (pair.0.place(), pair.1.place());
-                *now.entry(places).or_default() += *times as i32;
+            let recent = self.recent.entry(tables).or_default();
+            let meeting =
+                |(pair, times): &PairUpdate| ((pair.0.place(), pair.1.place()), *times as i32);
+            recent.extend(of_tables.iter().map(meeting));
+            if recent.len() >= self.met.get(&tables).map_or(0, |met| met.len()) {
+                let recent = self.recent.remove(&tables).unwrap_or_default();
+                self.take_in(tables, recent, work);
             }
-            now.retain(|_, times| *times != 0);
-            let is_new = |it: &&(Place, Place)| before.iter().all(|known| known.0 != **it);
-            changed += now.keys().filter(is_new).count();
-            changed += before.iter().filter(|it| !now.contains_key(&it.0)).count();
-            if now.is_empty() {
-                self.reversed.remove(&(tables.1, tables.0));
-            } else {
-                self.reversed.insert((tables.1, tables.0));
-                self.met.insert(tables, now.into_iter().collect());
-            }
-            self.met_before.entry(tables).or_insert(before);
         }
+    }
+
+    /// Takes changes of two tables into their list.
+    fn take_in(&mut self, tables: Tables, mut changes: Vec<Meeting>, work: &GraphWork) {
+        let before = self.met.remove(&tables).unwrap_or_default();
+        let mut all = [&before[..], &changes[..]].concat();
+        all.sort_by_key(|it| it.0);
+        let sums = all.chunk_by(|a, b| a.0 == b.0);
+        let sums = sums.map(|same| (same[0].0, same.iter().map(|it| it.1).sum::<i32>()));
+        let now: Meetings = sums.filter(|it| it.1 != 0).collect();
+        changes.sort_unstable_by_key(|it| it.0);
+        changes.dedup_by_key(|it| it.0);
+        let has = |met: &Meetings, places| met.binary_search_by_key(&places, |it| it.0).is_ok();
+        let is_changed = |it: &&Meeting| has(&before, it.0) != has(&now, it.0);
+        let changed = changes.iter().filter(is_changed).count();
         work.met.fetch_add(changed as u64, Ordering::Relaxed);
+        if now.is_empty() {
+            self.reversed.remove(&(tables.1, tables.0));
+        } else {
+            self.reversed.insert((tables.1, tables.0));
+            self.met.insert(tables, now);
+        }
+        self.met_before.entry(tables).or_insert(before);
     }
 
     /// The epoch is complete, with these tables that came and went: gives the edges that do.
@@ -153,6 +172,9 @@ impl Known {
         work: &GraphWork,
         mut edge: impl FnMut(Edge, isize),
     ) {
+        for (tables, changes) in std::mem::take(&mut self.recent) {
+            self.take_in(tables, changes, work);
+        }
         tables.sort_unstable();
         let mut before: HashMap<TableId, Option<Arc<Table>>> = HashMap::new();
         for of_id in tables.chunk_by(|a, b| a.0.id == b.0.id) {
@@ -204,12 +226,61 @@ fn edges<'a>(
     met: Option<&Meetings>,
     table: impl Fn(TableId) -> Option<&'a Arc<Table>>,
 ) -> Vec<Edge> {
-    let places: Vec<(Place, Place)> = met.into_iter().flatten().map(|it| it.0).collect();
+    let places = met.into_iter().flatten().map(|it| it.0);
+    let places: Vec<(Place, Place)> = places.take(MOST_COMPARED).collect();
     match (table(one), table(other)) {
         (Some(one), Some(other)) if !places.is_empty() => {
             work.compared.fetch_add(1, Ordering::Relaxed);
             compare(one, other, &places)
         }
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use limn_joins::Pair;
+
+    use super::*;
+    use crate::graph::tests::of_columns;
+
+    /// A table whose columns are unlike all others', but for one.
+    fn table(name: &str, alike: usize) -> Arc<Table> {
+        let names: Vec<String> = (0..10).map(|at| format!("{name}{at}")).collect();
+        let column = |at: usize| {
+            let name = if at == alike { "code" } else { &names[at] };
+            (name, (0..60).map(|row| format!("{name} {row}")).collect())
+        };
+        of_columns(name, &(0..10).map(column).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn pairs_of_wide_tables_are_counted_once_and_compared_within_bounds() {
+        const WIDE: usize = 700;
+        let found = |alike: usize| {
+            let mut tables = [table("orders", alike), table("returns", alike)];
+            tables.sort();
+            let [one, other] = &tables;
+            let pair = |at: usize| {
+                let column = |table: &Table, at: usize| table.id.column(Place(at as u16));
+                Pair::new(column(one, at / WIDE), column(other, at % WIDE))
+            };
+            let (mut known, work) = (Known::default(), GraphWork::default());
+            for row in (0..WIDE).rev() {
+                let row = row * WIDE..(row + 1) * WIDE;
+                known.count(row.map(|at| (pair(at), 1)).collect(), &work);
+            }
+            let mut edges = Vec::new();
+            let tables = tables.iter().map(|it| (Arc::clone(it), 1)).collect();
+            known.end(tables, &work, |edge, _| edges.push(edge));
+            assert_eq!(work.met.into_inner(), (WIDE * WIDE) as u64);
+            edges.len()
+        };
+        let start = Instant::now();
+        // Of the left table's columns those up to the sixth are compared with all of the right's.
+        assert_eq!((found(2), found(8)), (1, 0));
+        assert!(start.elapsed() < Duration::from_secs(30));
     }
 }

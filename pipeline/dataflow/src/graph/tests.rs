@@ -34,7 +34,7 @@ fn table(number: u32, content: u32) -> Arc<Table> {
     of_columns(&name, &columns)
 }
 
-fn of_columns(name: &str, columns: &[(&str, Vec<String>)]) -> Arc<Table> {
+pub fn of_columns(name: &str, columns: &[(&str, Vec<String>)]) -> Arc<Table> {
     let made = (0..).zip(columns).map(|(at, (column, cells))| {
         let mut builder = ColumnBuilder::new(*column);
         cells.iter().for_each(|cell| builder.push(Some(cell)));
