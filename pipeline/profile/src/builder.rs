@@ -13,7 +13,7 @@ use crate::order::Order;
 use crate::profile::ColumnProfile;
 use crate::reading::DeclaredReading;
 use crate::summary::ColumnSummary;
-use crate::value_hashes::{FileHashes, HashCollector};
+use crate::value_hashes::{FileHashes, HashCollector, is_sought};
 use crate::values::{ValueCounter, ValueLimits};
 
 /// Profiles one column of one file in one pass.
@@ -159,14 +159,13 @@ impl ColumnBuilder {
     }
 
     fn hash(&mut self, value: &str, was_beyond: bool) {
-        let (Some(hashes), data_type) = (&mut self.hashes, &self.data_type) else {
+        let Some(hashes) = &mut self.hashes else {
             return;
         };
         if was_beyond {
-            hashes.add(value, data_type);
+            hashes.add(value);
         } else {
-            let all = self.counter.kept();
-            all.for_each(|value| hashes.add(value, data_type));
+            self.counter.kept().for_each(|value| hashes.add(value));
         }
     }
 
@@ -260,6 +259,9 @@ impl ColumnBuilder {
     #[inline]
     pub fn push_declared(&mut self, value: &str, known: Option<f64>) {
         self.values += 1;
+        if !is_sought(&self.data_type) {
+            self.hashes = None;
+        }
         if !self.count(value) {
             return;
         }

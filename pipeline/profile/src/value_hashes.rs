@@ -1,8 +1,9 @@
 //! Which values a column has beyond those that its [sketch](crate::Frequent) keeps whole: hashes,
 //! by which a question's names, codes and numbers are looked up.
 //!
-//! While a file is read, [`HashCollector`] takes the values of a column that holds names, codes,
-//! ids or short texts: texts and whole numbers, not fractions, dates and free text. Of more than it
+//! While a file is read, [`HashCollector`] takes the values of a column, and at the end they are
+//! kept if it holds names, codes, ids or short texts: texts and whole numbers, not fractions, dates
+//! and free text. (What looks like fractions may turn out to be codes in the last row.) Of more than it
 //! may keep it keeps those whose hashes are lowest, a uniform sample: all whose first *d* bits are
 //! zero, for the least *d* that leaves few enough. So what is kept is a function of the set of
 //! values and not of their order.
@@ -81,11 +82,8 @@ impl HashCollector {
         })
     }
 
-    /// Takes a value of a column that is of this type so far.
-    pub(crate) fn add(&mut self, value: &str, data_type: &DataType) {
-        if !matches!(data_type, DataType::Text | DataType::Integer) {
-            return;
-        }
+    /// Takes a value, of whatever type the column is so far.
+    pub(crate) fn add(&mut self, value: &str) {
         self.taken += 1;
         if value.len() > LONGEST {
             self.long += 1;
@@ -110,7 +108,7 @@ impl HashCollector {
     /// The list of a column that turned out to be of this type; `None` where it holds nothing that
     /// is looked up.
     pub(crate) fn finish(self, data_type: &DataType) -> Option<ValueHashes> {
-        let is_sought = matches!(data_type, DataType::Text | DataType::Integer);
+        let is_sought = is_sought(data_type);
         let is_free_text = self.long * LONG_ONES > self.taken;
         if !is_sought || is_free_text || self.hashes.is_empty() {
             return None;
@@ -119,6 +117,11 @@ impl HashCollector {
         hashes.sort_unstable();
         Some(ValueHashes::new(&hashes, self.depth))
     }
+}
+
+/// Whether values of columns of this type are looked up.
+pub(crate) fn is_sought(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Text | DataType::Integer)
 }
 
 /// Whether the first `depth` bits of a hash are zero.
@@ -265,7 +268,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::value_key;
+    use crate::{ColumnBuilder, ValueLimits, value_key};
 
     fn collected(
         values: impl IntoIterator<Item = String>,
@@ -277,9 +280,7 @@ mod tests {
             hides_personal: true,
         };
         let mut collector = HashCollector::new(kept)?;
-        values
-            .into_iter()
-            .for_each(|value| collector.add(&value, of));
+        values.into_iter().for_each(|value| collector.add(&value));
         Some(collector.finish(of)?.read().unwrap())
     }
 
@@ -304,6 +305,29 @@ mod tests {
         );
         assert_eq!(of(&["1.5", "48213"], &DataType::Float), None);
         assert_eq!(of(&[&"long ".repeat(20), "short"], &DataType::Text), None);
+    }
+
+    #[test]
+    fn codes_that_look_like_fractions_or_dates_at_first_are_kept_in_any_order() {
+        let mut codes: Vec<String> = (0..200).map(|at| format!("{at}.1234")).collect();
+        codes.extend((10..99).map(|year| format!("20{year}-01-01")));
+        codes.extend((0..200).map(|at| format!("A-{at:04}")));
+        let list = |codes: &[String]| {
+            let limits = ValueLimits::default().hashing(KeptValues {
+                most: 1_000,
+                hides_personal: false,
+            });
+            let mut column = ColumnBuilder::with_limits("code", limits);
+            codes.iter().for_each(|code| column.push(Some(code)));
+            let list = column.finish(true).hashes.pop()?.hashes?;
+            Some(list.read().unwrap())
+        };
+        let mut all: Vec<u64> = codes.iter().filter_map(|it| hash_of_value(it)).collect();
+        all.sort_unstable();
+        assert_eq!(list(&codes), Some(all.clone()));
+        codes.reverse();
+        assert_eq!(list(&codes), Some(all));
+        assert_eq!(list(&codes[289..]), None);
     }
 
     proptest! {
