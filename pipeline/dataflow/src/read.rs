@@ -36,7 +36,7 @@ use crate::wire::Wire;
 /// Bytes per permit of the memory budget.
 const PERMIT_BYTES: u64 = 64 << 10;
 /// Bytes that a hash of a value takes while it is collected, and that the value took.
-const HASH_BYTES: u64 = 16;
+const HASH_BYTES: u64 = 8;
 const VALUE_BYTES: u64 = 8;
 /// Reads at once. Each blocks a thread of the runtime's pool (512) that waits for others of it.
 const READS_AT_ONCE: usize = 64;

@@ -19,8 +19,8 @@ use limn_profile::infer::Nulls;
 use limn_profile::sample::CELL_CHARS;
 use limn_profile::text::{counted, truncate};
 use limn_profile::{
-    ColumnBuilder, ColumnSummary, DeclaredKeys, FileSummary, FirstRow, RowSample, RowSampler,
-    SampledRow, TextReading, ValueLimits,
+    ColumnBuilder, ColumnSummary, DeclaredKeys, FileSummary, FileValues, FirstRow, RowSample,
+    RowSampler, SampledRow, TextReading, ValueLimits,
 };
 use limn_store::Store;
 
@@ -216,14 +216,15 @@ impl Ragged {
 impl Scan {
     fn new(plan: Plan, sample_path: &str, options: &ReadOptions, whole: bool) -> Scan {
         let turn = options.room.columns(plan.columns.len());
-        let limits = ValueLimits::for_columns(plan.columns.len()).hashing(options.values);
+        let limits = ValueLimits::for_columns(plan.columns.len());
+        let values = FileValues::new(options.values);
         Scan {
             columns: plan
                 .columns
                 .iter()
                 .map(|name| {
                     let column = ColumnBuilder::with_limits(name.as_str(), limits);
-                    column.with_evidence(options.declared())
+                    column.with_evidence(options.declared()).hashing(&values)
                 })
                 .collect(),
             declared: options.declared.clone(),

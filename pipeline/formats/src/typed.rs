@@ -9,7 +9,9 @@ use arrow::datatypes::{Field, FieldRef};
 use limn_profile::sample::CELL_CHARS;
 use limn_profile::text::counted;
 use limn_profile::text::prefix;
-use limn_profile::{ColumnBuilder, ColumnSummary, DataType, FileSummary, RowSampler, ValueLimits};
+use limn_profile::{
+    ColumnBuilder, ColumnSummary, DataType, FileSummary, FileValues, RowSampler, ValueLimits,
+};
 use limn_store::one_line;
 use parquet::arrow::PARQUET_FIELD_ID_META_KEY;
 
@@ -162,12 +164,14 @@ impl Typed {
             .map(|field| data_type(field.data_type()))
             .collect();
         let turn = options.room.columns(fields.len());
-        let limits = ValueLimits::for_columns(fields.len()).hashing(options.values);
+        let limits = ValueLimits::for_columns(fields.len());
+        let values = FileValues::new(options.values);
         let builders = names::unique(fields.iter().map(|field| field.name()))
             .into_iter()
             .zip(&kinds)
             .map(|(name, kind)| {
-                let mut builder = ColumnBuilder::with_limits(name, limits);
+                let builder = ColumnBuilder::with_limits(name, limits);
+                let mut builder = builder.hashing(&values);
                 builder.set_type(kind);
                 builder
             })

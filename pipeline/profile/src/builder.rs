@@ -13,7 +13,8 @@ use crate::order::Order;
 use crate::profile::ColumnProfile;
 use crate::reading::DeclaredReading;
 use crate::summary::ColumnSummary;
-use crate::value_hashes::{FileHashes, HashCollector, is_sought};
+use crate::value_hashes::collected::HashCollector;
+use crate::value_hashes::{FileHashes, FileValues, is_sought};
 use crate::values::{ValueCounter, ValueLimits};
 
 /// Profiles one column of one file in one pass.
@@ -69,7 +70,7 @@ impl ColumnBuilder {
             values: 0,
             nulls: 0,
             counter: ValueCounter::new(limits),
-            hashes: HashCollector::new(limits.hashed()),
+            hashes: None,
             by_bytes: None,
             by_value: None,
             is_beyond: false,
@@ -81,6 +82,13 @@ impl ColumnBuilder {
             is_asked: false,
             has_markers: false,
         }
+    }
+
+    /// The same, whose values beyond those that are kept are hashed, as one of a file's columns.
+    #[must_use]
+    pub fn hashing(mut self, file: &FileValues) -> Self {
+        self.hashes = file.collector();
+        self
     }
 
     /// The same, keeping an eye on how numbers, dates and missing ones are written, as far as it is

@@ -127,17 +127,27 @@ pub(crate) fn put_list(out: &mut Vec<u8>, numbers: &[u64], bits: u32) {
     out.extend(writer.finish());
 }
 
-/// Reads all of what [`put_list`] wrote; `None` if it is something else.
-pub(crate) fn read_list(mut bytes: &[u8], bits: u32) -> Option<Vec<u64>> {
+/// How many numbers a list says that it has.
+pub(crate) fn count_of_list(mut bytes: &[u8]) -> Option<u64> {
+    take_count(&mut bytes)
+}
+
+fn take_count(bytes: &mut &[u8]) -> Option<u64> {
     let mut count = 0u64;
     for shift in (0..35).step_by(7) {
         let (first, rest) = bytes.split_first()?;
-        bytes = rest;
+        *bytes = rest;
         count |= u64::from(first & 0x7f) << shift;
         if first & 0x80 == 0 {
             break;
         }
     }
+    Some(count)
+}
+
+/// Reads all of what [`put_list`] wrote; `None` if it is something else.
+pub(crate) fn read_list(mut bytes: &[u8], bits: u32) -> Option<Vec<u64>> {
+    let count = take_count(&mut bytes)?;
     // A number takes a bit at least.
     let count = usize::try_from(count)
         .ok()

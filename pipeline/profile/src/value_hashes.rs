@@ -11,9 +11,7 @@
 //! [`ValueHashes`] is the sorted list, packed: differences in Rice's code, two bits or so above
 //! what such a list must take.
 
-use std::collections::HashSet;
 use std::fmt;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use base64::Engine;
@@ -21,16 +19,12 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data_type::DataType;
-use crate::privacy::is_private;
 use crate::rice;
-use crate::value_key::{HASH_BITS, hash_of_value};
+use crate::value_key::HASH_BITS;
 
-/// What is longer is no name or code.
-const LONGEST: usize = 64;
-/// Digits of the shortest number that is looked up.
-const DIGITS: usize = 4;
-/// A column of which one value in so many is longer is free text.
-const LONG_ONES: u64 = 4;
+pub(crate) mod collected;
+
+pub use collected::FileValues;
 
 /// What is kept of the values of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,84 +33,6 @@ pub struct KeptValues {
     pub most: u32,
     /// Whether values are left out by which people are known (addresses, telephone numbers).
     pub hides_personal: bool,
-}
-
-/// Spreads the bits of a hash, the first of which are zeros.
-#[derive(Debug, Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, _: &[u8]) {
-        debug_assert!(false, "keys are u64");
-    }
-    fn write_u64(&mut self, key: u64) {
-        self.0 = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-}
-
-/// Collects the hashes of one column's values, each once.
-#[derive(Debug)]
-pub(crate) struct HashCollector {
-    kept: KeptValues,
-    depth: u32,
-    hashes: HashSet<u64, BuildHasherDefault<Spread>>,
-    /// Values that were too long.
-    long: u64,
-    taken: u64,
-}
-
-impl HashCollector {
-    /// `None` where nothing is to be kept.
-    pub(crate) fn new(kept: KeptValues) -> Option<Box<HashCollector>> {
-        (kept.most > 0).then(|| {
-            Box::new(HashCollector {
-                kept,
-                depth: 0,
-                hashes: HashSet::default(),
-                long: 0,
-                taken: 0,
-            })
-        })
-    }
-
-    /// Takes a value, of whatever type the column is so far.
-    pub(crate) fn add(&mut self, value: &str) {
-        self.taken += 1;
-        if value.len() > LONGEST {
-            self.long += 1;
-            return;
-        }
-        let is_number = !value.chars().any(char::is_alphabetic);
-        let is_short = || value.bytes().filter(u8::is_ascii_digit).count() < DIGITS;
-        if (is_number && is_short()) || (self.kept.hides_personal && is_private(value)) {
-            return;
-        }
-        let Some(hash) = hash_of_value(value).filter(|hash| is_within(*hash, self.depth)) else {
-            return;
-        };
-        self.hashes.insert(hash);
-        while self.hashes.len() > self.kept.most as usize {
-            self.depth += 1;
-            let depth = self.depth;
-            self.hashes.retain(|hash| is_within(*hash, depth));
-        }
-    }
-
-    /// The list of a column that turned out to be of this type; `None` where it holds nothing that
-    /// is looked up.
-    pub(crate) fn finish(self, data_type: &DataType) -> Option<ValueHashes> {
-        let is_sought = is_sought(data_type);
-        let is_free_text = self.long * LONG_ONES > self.taken;
-        if !is_sought || is_free_text || self.hashes.is_empty() {
-            return None;
-        }
-        let mut hashes: Vec<u64> = self.hashes.into_iter().collect();
-        hashes.sort_unstable();
-        Some(ValueHashes::new(&hashes, self.depth))
-    }
 }
 
 /// Whether values of columns of this type are looked up.
@@ -174,6 +90,12 @@ impl ValueHashes {
         let (depth, rest) = self.0.split_first().ok_or(DamagedHashes)?;
         let bits = HASH_BITS.checked_sub(u32::from(*depth));
         rice::read_list(rest, bits.ok_or(DamagedHashes)?).ok_or(DamagedHashes)
+    }
+
+    /// How many there are, as it says itself.
+    fn count(&self) -> usize {
+        let rest = self.0.get(1..).unwrap_or_default();
+        rice::count_of_list(rest).map_or(0, |count| count as usize)
     }
 
     fn depth(&self) -> u32 {
@@ -244,20 +166,34 @@ pub fn file_id(path: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(path.as_bytes())
 }
 
-/// Leaves at most so many hashes in the columns of one file: those of the lowest hashes over all of
-/// them.
+/// Leaves at most so many hashes in the columns of one file: the longest lists are thinned.
 pub(crate) fn thin(lists: Vec<&mut ValueHashes>, most: u32) -> Result<(), DamagedHashes> {
-    let read = lists.iter().map(|list| list.read());
-    let read: Vec<Vec<u64>> = read.collect::<Result<_, _>>()?;
-    let left = |depth: u32| -> usize {
-        let within = |hashes: &Vec<u64>| hashes.partition_point(|hash| is_within(*hash, depth));
-        read.iter().map(within).sum()
-    };
-    let depth = (0..=HASH_BITS).find(|depth| left(*depth) <= most as usize);
-    for (list, hashes) in lists.into_iter().zip(&read) {
-        *list = list.thinned(hashes, depth.unwrap_or(HASH_BITS));
+    let longest = longest(lists.iter().map(|list| list.count()), most as usize);
+    for list in lists {
+        if list.count() > longest {
+            let hashes = list.read()?;
+            let left = |depth| hashes.partition_point(|hash| is_within(*hash, depth));
+            let depth = (0..=HASH_BITS).find(|depth| left(*depth) <= longest);
+            *list = list.thinned(&hashes, depth.unwrap_or(HASH_BITS));
+        }
     }
     Ok(())
+}
+
+/// How long the longest list may be where lists of these lengths are to have `most` hashes
+/// together, and all that are not too long stay as they are.
+fn longest(lengths: impl Iterator<Item = usize>, most: usize) -> usize {
+    let mut lengths: Vec<usize> = lengths.collect();
+    lengths.sort_unstable();
+    let (mut left, count) = (most, lengths.len());
+    for (at, length) in lengths.into_iter().enumerate() {
+        let share = left / (count - at);
+        if length > share {
+            return share;
+        }
+        left -= length;
+    }
+    usize::MAX
 }
 
 #[cfg(test)]
@@ -268,18 +204,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{ColumnBuilder, ValueLimits, value_key};
+    use crate::ColumnBuilder;
+    use crate::value_key::{self, hash_of_value};
 
     fn collected(
         values: impl IntoIterator<Item = String>,
         most: u32,
         of: &DataType,
     ) -> Option<Vec<u64>> {
-        let kept = KeptValues {
+        let file = FileValues::new(KeptValues {
             most,
             hides_personal: true,
-        };
-        let mut collector = HashCollector::new(kept)?;
+        });
+        let mut collector = file.collector()?;
         values.into_iter().for_each(|value| collector.add(&value));
         Some(collector.finish(of)?.read().unwrap())
     }
@@ -313,11 +250,11 @@ mod tests {
         codes.extend((10..99).map(|year| format!("20{year}-01-01")));
         codes.extend((0..200).map(|at| format!("A-{at:04}")));
         let list = |codes: &[String]| {
-            let limits = ValueLimits::default().hashing(KeptValues {
+            let file = FileValues::new(KeptValues {
                 most: 1_000,
                 hides_personal: false,
             });
-            let mut column = ColumnBuilder::with_limits("code", limits);
+            let mut column = ColumnBuilder::new("code").hashing(&file);
             codes.iter().for_each(|code| column.push(Some(code)));
             let list = column.finish(true).hashes.pop()?.hashes?;
             Some(list.read().unwrap())
@@ -367,6 +304,40 @@ mod tests {
             let mut whole = ValueHashes::new(&all, 0);
             thin(vec![&mut whole], most).unwrap();
             prop_assert_eq!(whole.read().unwrap(), kept);
+        }
+
+        /// Of many columns the longest lists alone are thinned, whatever the order of rows.
+        #[test]
+        fn columns_share_what_a_file_may_have(
+            values in proptest::collection::vec((0..4usize, 1000..1400u32), 1..900),
+            most in 1..300u32,
+        ) {
+            let of_file = |values: &mut dyn Iterator<Item = &(usize, u32)>| {
+                let file = FileValues::new(KeptValues { most, hides_personal: false });
+                let mut columns = [(); 4].map(|()| file.collector().unwrap());
+                for (column, value) in values {
+                    // The first column turns out to hold fractions.
+                    let value = if *column == 0 { format!("1.{value}") } else { format!("{value}") };
+                    columns[*column].add(&value);
+                }
+                let types = [DataType::Float, DataType::Text, DataType::Integer, DataType::Text];
+                let lists = columns.into_iter().zip(&types).map(|(it, of)| it.finish(of));
+                lists.map(|it| it.map_or(Vec::new(), |it| it.read().unwrap())).collect::<Vec<_>>()
+            };
+            let lists = of_file(&mut values.iter());
+            prop_assert_eq!(&lists, &of_file(&mut values.iter().rev()));
+            let mut sorted = values.clone();
+            sorted.sort_unstable();
+            prop_assert_eq!(&lists, &of_file(&mut sorted.iter()));
+            sorted.dedup();
+            let seen = (1..4).map(|at| sorted.iter().filter(|it| it.0 == at).count());
+            let seen: Vec<usize> = seen.collect();
+            let longest = longest(seen.iter().copied(), most as usize);
+            for (list, seen) in lists[1..].iter().zip(seen) {
+                prop_assert!(list.len() <= longest);
+                prop_assert!(list.len() == seen || seen > longest);
+            }
+            prop_assert!(lists[0].is_empty());
         }
     }
 }

@@ -24,7 +24,6 @@ use std::hash::{BuildHasherDefault, Hasher};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::text::prefix;
-use crate::value_hashes::KeptValues;
 
 mod counter;
 mod hyperloglog;
@@ -52,15 +51,11 @@ const MERGE_CANDIDATES: usize = 8192;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValueLimits {
     kept: u16,
-    hashed: KeptValues,
 }
 
 impl Default for ValueLimits {
     fn default() -> Self {
-        ValueLimits {
-            kept: EXACT_BELOW,
-            hashed: KeptValues::default(),
-        }
+        ValueLimits { kept: EXACT_BELOW }
     }
 }
 
@@ -71,18 +66,7 @@ impl ValueLimits {
         let share = 65_536 / columns.max(1);
         ValueLimits {
             kept: share.clamp(16, usize::from(EXACT_BELOW)) as u16,
-            hashed: KeptValues::default(),
         }
-    }
-
-    /// The same of a column whose values beyond are [hashed](crate::ValueHashes).
-    #[must_use]
-    pub fn hashing(self, hashed: KeptValues) -> Self {
-        ValueLimits { hashed, ..self }
-    }
-
-    pub(crate) fn hashed(&self) -> KeptValues {
-        self.hashed
     }
 }
 

@@ -1,7 +1,9 @@
 #![allow(clippy::unwrap_used)]
 use std::collections::BTreeMap;
 
-use limn_profile::{ColumnBuilder, DataType, FileHashes, KeptValues, ValueLimits, value_key};
+use limn_profile::{
+    ColumnBuilder, DataType, FileHashes, FileValues, KeptValues, ValueLimits, value_key,
+};
 use proptest::prelude::*;
 
 use super::*;
@@ -11,11 +13,12 @@ use crate::table::{Block, BlockKind, Field, Shard, TableBlocks, TableKey};
 
 /// A list of these values of a column.
 pub(crate) fn list(values: impl Iterator<Item = String>) -> FileHashes {
-    let limits = ValueLimits::for_columns(4096).hashing(KeptValues {
+    let file = FileValues::new(KeptValues {
         most: 1 << 20,
         hides_personal: false,
     });
-    let mut builder = ColumnBuilder::with_limits("x", limits);
+    let limits = ValueLimits::for_columns(4096);
+    let mut builder = ColumnBuilder::with_limits("x", limits).hashing(&file);
     builder.set_type(&DataType::Text);
     values.for_each(|value| builder.push(Some(&value)));
     builder.finish(true).hashes.pop().unwrap()

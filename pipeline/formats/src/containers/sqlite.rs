@@ -25,8 +25,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use limn_profile::text::counted;
 use limn_profile::{
-    ColumnBuilder, ColumnSummary, DataType, DeclaredKeys, FileSummary, RowSampler, ValueLimits,
-    infer,
+    ColumnBuilder, ColumnSummary, DataType, DeclaredKeys, FileSummary, FileValues, RowSampler,
+    ValueLimits, infer,
 };
 use limn_store::Store;
 use limn_store::one_line;
@@ -438,13 +438,14 @@ struct Reading {
 impl Reading {
     fn new(columns: &[String], sample_path: &str, options: &ReadOptions) -> Reading {
         let turn = options.room.columns(columns.len());
-        let limits = ValueLimits::for_columns(columns.len()).hashing(options.values);
+        let limits = ValueLimits::for_columns(columns.len());
+        let values = FileValues::new(options.values);
         let unique = names::unique(columns.iter().map(String::as_str));
         let budget = options.scan_budget.max(4 << 10);
         Reading {
             columns: unique
                 .into_iter()
-                .map(|name| ColumnBuilder::with_limits(name, limits))
+                .map(|name| ColumnBuilder::with_limits(name, limits).hashing(&values))
                 .collect(),
             bytes: vec![0; columns.len()],
             counts: vec![(0, 0); columns.len()],

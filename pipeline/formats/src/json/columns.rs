@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use limn_profile::{
-    ColumnBuilder, ColumnSummary, DataType, KeptValues, NARROW, RowSample, RowSampler, ValueLimits,
+    ColumnBuilder, ColumnSummary, DataType, FileValues, NARROW, RowSample, RowSampler, ValueLimits,
 };
 
 use super::batches::RowsTo;
@@ -59,7 +59,7 @@ pub(super) struct Columns {
     /// The columns' types, where they are declared, and how many values do not fit.
     types: Vec<Option<DataType>>,
     unfit: Vec<u64>,
-    values: KeptValues,
+    values: FileValues,
     /// Where rows go that are not profiled.
     rows_to: Option<RowsTo>,
     room: Room,
@@ -117,7 +117,7 @@ impl Columns {
             declared: options.declared.clone(),
             types: Vec::new(),
             unfit: Vec::new(),
-            values: options.values,
+            values: FileValues::new(options.values),
             rows_to: None,
             room: options.room.clone(),
             turn: None,
@@ -131,7 +131,7 @@ impl Columns {
             elements: Elements::of_at_most(list::MOST_IN_ROWS),
             // Nothing is counted, and who takes turns might wait for one who waits for these rows.
             room: Room::default(),
-            values: KeptValues::default(),
+            values: FileValues::default(),
             ..Columns::new("", options)
         }
     }
@@ -250,8 +250,9 @@ impl Columns {
         if column >= NARROW && self.turn.is_none() {
             self.turn = Some(self.room.columns(MAX_COLUMNS));
         }
-        let limits = ValueLimits::for_columns(column + 1).hashing(self.values);
-        let mut builder = ColumnBuilder::with_limits(&*path, limits);
+        let limits = ValueLimits::for_columns(column + 1);
+        let builder = ColumnBuilder::with_limits(&*path, limits);
+        let mut builder = builder.hashing(&self.values);
         let declared = Declaration::reading_of(self.declared.as_ref());
         let data_type = declared.types.get(&names::tidy(&path)).cloned();
         if let Some(declared) = &data_type {

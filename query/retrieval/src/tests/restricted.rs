@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use limn_models::HashedWords;
-use limn_profile::{ColumnBuilder, KeptValues, ValueLimits};
+use limn_profile::{ColumnBuilder, FileValues, KeptValues, ValueLimits};
 use limn_segment::{BlockKind, ColumnValues, Deletes, TableBlocks, TableKey, TableValues};
 use proptest::prelude::*;
 
@@ -27,11 +27,12 @@ fn printed(answer: &Answer) -> String {
 
 /// Hashes of codes, of which tables that are neighbours have some in common.
 fn codes(place: usize) -> TableValues {
-    let limits = ValueLimits::for_columns(usize::MAX).hashing(KeptValues {
+    let file = FileValues::new(KeptValues {
         most: 1000,
         hides_personal: false,
     });
-    let mut column = ColumnBuilder::with_limits("code", limits);
+    let limits = ValueLimits::for_columns(usize::MAX);
+    let mut column = ColumnBuilder::with_limits("code", limits).hashing(&file);
     for number in 10 * place..10 * place + 30 {
         column.push(Some(&format!("K-{number:04}")));
     }
