@@ -30,6 +30,8 @@ use crate::table::Shard;
 pub const JOINS_FORMAT: u32 = 1;
 const FORMAT_KEY: &str = "limn.joins.format";
 const LAKE_KEY: &str = "limn.joins.lake";
+/// How much time is spent on making them small.
+const LEVEL: i32 = 3;
 /// Rows encoded or decoded at a time.
 const BATCH_ROWS: usize = 8_192;
 
@@ -87,7 +89,7 @@ fn schema() -> Schema {
 fn write_joins(lake: &str, records: &[JoinRecord]) -> Result<Bytes, SegmentError> {
     let failed = |detail: String| SegmentError::invalid("the join graph", detail);
     let schema = Arc::new(schema());
-    let level = ZstdLevel::try_new(12).map_err(|e| failed(e.to_string()))?;
+    let level = ZstdLevel::try_new(LEVEL).map_err(|e| failed(e.to_string()))?;
     let pair = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(level))
@@ -199,10 +201,15 @@ impl IndexStore {
         &self,
         lake: &str,
         shard: Shard,
-        records: &[JoinRecord],
+        records: Vec<JoinRecord>,
         before: Option<&JoinsEntry>,
     ) -> Result<JoinsEntry, SegmentError> {
-        let bytes = write_joins(lake, records)?;
+        let (lake, edges) = (lake.to_owned(), records.len() as u64);
+        let written = tokio::task::spawn_blocking(move || write_joins(&lake, &records)).await;
+        let bytes = written.unwrap_or_else(|_| {
+            let detail = "writing it panicked".to_owned();
+            Err(SegmentError::invalid("the join graph", detail))
+        })?;
         let path = format!(
             "joins/{shard}/{:032x}.",
             xxhash_rust::xxh3::xxh3_128(&bytes)
@@ -213,7 +220,7 @@ impl IndexStore {
         let entry = JoinsEntry {
             shard,
             path: format!("{path}{}.parquet", nonce()),
-            edges: records.len() as u64,
+            edges,
             bytes: bytes.len() as u64,
         };
         self.store.put(&entry.path, bytes).await?;
@@ -283,11 +290,11 @@ mod tests {
             edge("a", &["b", "c"]),
         ];
         let entry = index
-            .put_joins("lake", Shard(3), &edges, None)
+            .put_joins("lake", Shard(3), edges.clone(), None)
             .await
             .unwrap();
         let again = index
-            .put_joins("lake", Shard(3), &edges, Some(&entry))
+            .put_joins("lake", Shard(3), edges.clone(), Some(&entry))
             .await
             .unwrap();
         assert_eq!(entry, again);
@@ -304,7 +311,7 @@ mod tests {
         assert_eq!(index.joins(&snapshot, "other").await.unwrap(), None);
 
         let other = index
-            .put_joins("lake", Shard(3), &edges[1..], Some(&entry))
+            .put_joins("lake", Shard(3), edges[1..].to_vec(), Some(&entry))
             .await
             .unwrap();
         assert_ne!(entry.path, other.path);
@@ -322,9 +329,9 @@ mod tests {
     async fn what_a_snapshot_names_is_no_garbage_and_is_verified() {
         let index = IndexStore::new(Store::in_memory());
         let put = async |left| {
-            let edges = [edge(left, &["id"])];
+            let edges = vec![edge(left, &["id"])];
             index
-                .put_joins("lake", Shard(0), &edges, None)
+                .put_joins("lake", Shard(0), edges, None)
                 .await
                 .unwrap()
         };

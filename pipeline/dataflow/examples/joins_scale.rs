@@ -194,7 +194,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     records.sort_by(|a, b| (&a.left, &a.right).cmp(&(&b.left, &b.right)));
     let index = IndexStore::new(Store::in_memory());
-    let entry = index.put_joins("lake", Shard(0), &records, None).await?;
+    let entry = index.put_joins("lake", Shard(0), records, None).await?;
     let copies = found
         .iter()
         .filter(|it| it.0.kind == EdgeKind::Copy)

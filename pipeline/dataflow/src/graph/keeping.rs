@@ -237,7 +237,7 @@ impl Graph {
                 key(a).cmp(&key(b)).then(b.score.total_cmp(&a.score))
             });
             let before = before.iter().find(|it| it.shard == shard);
-            let entry = index.put_joins(&self.lake, shard, &records, before).await;
+            let entry = index.put_joins(&self.lake, shard, records, before).await;
             self.files.insert(shard, entry?);
         }
         self.unstored = Some(BTreeSet::new());
