@@ -191,6 +191,34 @@ fn tables_are_called_as_the_catalog_calls_them_and_cost_what_changed() {
 }
 
 #[test]
+fn values_of_a_renamed_table_are_found_and_nothing_is_read_for_them() {
+    let catalog = CatalogServer::start();
+    let folder = TempDir::new().unwrap();
+    let at = folder.path().join("index");
+    catalog.tables(&json!([
+        ["namespace", "sales"],
+        ["make", "sales.orders", 400],
+        ["append", "sales.orders", 400, 10],
+    ]));
+    index(&catalog, &at).ok();
+    let asked = || {
+        let search = ["search", "\"row00333\"", "--index", text(&at), "--json"];
+        limn(&search).ok()["results"][0].clone()
+    };
+    let shown = json!(["value row00333 in name"]);
+    assert_eq!(asked()["exact"], shown, "{}", asked());
+    for name in ["purchases", "bought"] {
+        let before = names(&at)[0].replace('/', ".");
+        catalog.tables(&json!([["rename", before, format!("sales.{name}")]]));
+        let report = index(&catalog, &at).ok();
+        assert_eq!(report["objects"]["read"], 0, "{report}");
+        let found = asked();
+        assert_eq!(found["table"], format!("sales/{name}"), "{found}");
+        assert_eq!(found["exact"], shown, "{found}");
+    }
+}
+
+#[test]
 fn a_statement_reads_the_files_that_were_indexed() {
     let catalog = CatalogServer::start();
     let folder = TempDir::new().unwrap();

@@ -175,5 +175,5 @@ pub use table::{
     text_hash,
 };
 pub use tables::{SegmentTable, SegmentTables};
-pub use values::{ColumnValues, TableValues};
+pub use values::{ColumnValues, PublishedFile, TableValues};
 pub use verify::{Problem, Verified};

@@ -451,16 +451,32 @@ impl Assembler {
         })
     }
 
-    /// Where the hashes of a file's values are published.
-    fn holder(&self, group: &Group, files: &[FileRecord], id: u64) -> Option<Position> {
+    /// Where the hashes of a file's values are published, and what the file is called there.
+    fn holder(&self, group: &Group, files: &[FileRecord], id: u64) -> Option<(Position, u64)> {
         let mut listed = group.files.iter();
-        if let Some(file) = listed.find(|it| file_id(&it.object.path) == id) {
-            let content = Some(file.content_fingerprint());
-            return self.published.holder(content, &file.object.path);
+        let listed = listed.find(|it| file_id(&it.object.path) == id);
+        // Others are of a table whose files have other names now.
+        let last = || {
+            Some(
+                files
+                    .iter()
+                    .find(|it| file_id(&it.path) == id)?
+                    .path
+                    .as_str(),
+            )
+        };
+        let path = listed.map_or_else(last, |it| Some(it.object.path.as_str()))?;
+        let content = listed.map(|it| it.content_fingerprint());
+        let found = self.published.holder(content, path);
+        if found.is_none() {
+            tracing::warn!(
+                table = group.name.as_str(),
+                file = path,
+                "values of a file that was read before are not found in the index: columns are not found by them until it is read again"
+            );
         }
-        // Of a table whose files have other names now.
-        let last = files.iter().find(|it| file_id(&it.path) == id)?;
-        self.published.holder(None, &last.path)
+        let (position, path) = found?;
+        Some((position, file_id(&path)))
     }
 
     /// The last good version of a table whose files have other names now, and its files.

@@ -423,9 +423,10 @@ impl Published {
         kept(known).ok()?.map(FileSummary::with_published_hashes)
     }
 
-    /// The table that has the hashes of a file's values: of this version of it, or of the last one
-    /// that could be read. None where files are to be read anew.
-    pub fn holder(&self, content: Option<Fingerprint>, path: &str) -> Option<Position> {
+    /// The table that has the hashes of a file's values, of this version of it or of the last one
+    /// that could be read, and the file's path there: a file may have another one now. None where
+    /// files are to be read anew.
+    pub fn holder(&self, content: Option<Fingerprint>, path: &str) -> Option<(Position, String)> {
         let state = self.state();
         state.reuse?;
         let of_content = content.and_then(|content| state.by_content.get(&content));
@@ -434,8 +435,9 @@ impl Published {
             file.is_some_and(|file| file.error.is_none())
         };
         let found = of_content.filter(is_read);
-        let (table, _) = found.or_else(|| state.by_path.get(&hash_of(path)))?;
-        Position::of(table)
+        let (table, file) = found.or_else(|| state.by_path.get(&hash_of(path)))?;
+        let path = &table.files.get(*file as usize)?.path;
+        Some((Position::of(table)?, path.clone()))
     }
 }
 

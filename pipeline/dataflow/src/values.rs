@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use limn_profile::TableSummary;
-use limn_segment::{ColumnValues, TableValues};
+use limn_segment::{ColumnValues, PublishedFile, TableValues};
 use serde::{Deserialize, Serialize};
 
 use crate::assemble::Position;
@@ -19,7 +19,7 @@ pub struct DraftValues {
     pub table: Option<TableValues>,
     /// Where the lists of files are that are missing; of a table that is as it was published, where
     /// it is.
-    pub from: Vec<(Position, Vec<u64>)>,
+    pub from: Vec<(Position, Vec<PublishedFile>)>,
 }
 
 impl DraftValues {
@@ -43,8 +43,11 @@ impl DraftValues {
     }
 
     /// Those of a merged summary, which it has no more then. `holder` says where a file's lists are
-    /// published.
-    pub fn taken(summary: &mut TableSummary, holder: impl Fn(u64) -> Option<Position>) -> Self {
+    /// published, and which file that is there.
+    pub fn taken(
+        summary: &mut TableSummary,
+        holder: impl Fn(u64) -> Option<(Position, u64)>,
+    ) -> Self {
         let columns = summary.columns.iter_mut();
         let columns = columns.filter(|column| !column.hashes.is_empty());
         let columns = columns.map(|column| ColumnValues {
@@ -60,10 +63,11 @@ impl DraftValues {
         let mut missing: Vec<u64> = missing.map(|list| list.file).collect();
         missing.sort_unstable();
         missing.dedup();
-        let mut from: BTreeMap<Position, Vec<u64>> = BTreeMap::new();
-        for file in missing {
-            if let Some(position) = holder(file) {
-                from.entry(position).or_default().push(file);
+        let mut from: BTreeMap<Position, Vec<PublishedFile>> = BTreeMap::new();
+        for now in missing {
+            if let Some((position, published)) = holder(now) {
+                let files = from.entry(position).or_default();
+                files.push(PublishedFile { published, now });
             }
         }
         Self {

@@ -32,6 +32,16 @@ pub struct TableValues {
     pub columns: Vec<ColumnValues>,
 }
 
+/// A file whose lists are published: its [id](limn_profile::file_id) there, and now. They differ
+/// where its path does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PublishedFile {
+    /// There.
+    pub published: u64,
+    /// Now.
+    pub now: u64,
+}
+
 /// The hashes of a column's values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnValues {
@@ -59,15 +69,18 @@ impl TableValues {
 
     /// Takes lists that are missing from published tables, each those of some files. What none has
     /// is left out.
-    pub fn fill(&mut self, from: &[(TableValues, Vec<u64>)]) {
+    pub fn fill(&mut self, from: &[(TableValues, Vec<PublishedFile>)]) {
         let mut known: HashMap<(u64, u32), &ValueHashes> = HashMap::new();
         for (table, files) in from {
+            let mut names: HashMap<u64, Vec<u64>> = HashMap::new();
+            for file in files {
+                names.entry(file.published).or_default().push(file.now);
+            }
             for list in table.columns.iter().flat_map(|column| &column.lists) {
-                if let Some(hashes) = &list.hashes
-                    && files.contains(&list.file)
-                {
-                    known.insert((list.file, list.column), hashes);
-                }
+                let (Some(hashes), Some(now)) = (&list.hashes, names.get(&list.file)) else {
+                    continue;
+                };
+                known.extend(now.iter().map(|now| ((*now, list.column), hashes)));
             }
         }
         for column in &mut self.columns {

@@ -114,10 +114,17 @@ fn missing_lists_are_taken_from_what_is_published() {
     now.columns[1].lists.truncate(1);
     now.columns[1].lists[0].column = 1;
     assert!(now.is_incomplete());
-    let published = TableValues {
+    let mut published = TableValues {
         columns: vec![whole.clone()],
     };
-    now.fill(&[(published.clone(), vec![2]), (published, vec![1])]);
+    // There the first file has another path.
+    published.columns[0].lists[0].file = 71;
+    let file = |published, now| PublishedFile { published, now };
+    let from = [
+        (published.clone(), vec![file(2, 2)]),
+        (published, vec![file(71, 1)]),
+    ];
+    now.fill(&from);
     assert_eq!(now.columns, [whole]);
 }
 
