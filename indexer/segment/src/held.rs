@@ -349,6 +349,19 @@ impl<T: HeldValue> HeldRows<T> {
         }
     }
 
+    /// Keeps something else of the rows of these tables, which `keep` makes of what is kept.
+    pub fn replace<'a>(
+        &mut self,
+        of: impl Iterator<Item = &'a TableKey>,
+        keep: impl Fn(&Arc<T>) -> T,
+    ) {
+        for key in of {
+            if let Some(held) = self.rows.get_mut(key) {
+                held.value = Arc::new(keep(&held.value));
+            }
+        }
+    }
+
     /// What is kept of the rows, in the order of their keys.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
         self.rows.values().map(|held| &held.value)

@@ -174,7 +174,8 @@ impl Opening {
         let before = before.map(|snapshot| IndexSettings::of_lake(snapshot, lake.url()));
         let is_uniform = before.transpose()?.flatten().as_ref() == Some(&settings);
         vectors.advance(snapshot.clone()).await;
-        let advanced = published.advance(index, snapshot, lake.url(), &settings, terms.narrates);
+        let (narrates, most) = (terms.narrates, MostTables(options.join_tables));
+        let advanced = published.advance(index, snapshot, lake.url(), &settings, narrates, most);
         advanced.await?;
         let awaiting = Arc::new(Awaiting::default());
         let narrations = match settings.narrator.clone() {

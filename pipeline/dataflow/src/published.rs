@@ -23,7 +23,7 @@ use limn_segment::{
 use crate::assemble::Position;
 use crate::changes::{GroupId, MemberId};
 use crate::error::PipelineError;
-use crate::graph::{GraphRow, GraphSize};
+use crate::graph::{GraphRow, GraphSize, MostTables};
 use crate::listing::KnownPlaces;
 use crate::options::IndexSettings;
 use crate::plan::with_settings;
@@ -62,6 +62,8 @@ struct State {
     /// The settings of all the lake's tables, if their file summaries may be used again.
     reuse: Option<MemberId>,
     narrates: bool,
+    /// Whether rows may lack what joins are found by.
+    are_counted: bool,
 }
 
 /// What a writer keeps of a row: all that it goes on from. What the catalog has of columns and
@@ -136,7 +138,8 @@ impl Published {
     }
 
     /// Goes on to `snapshot`, the newest, of whose catalog it reads what it does not know of the
-    /// lake at `lake_url`. `narrates` says whether there is a language model now.
+    /// lake at `lake_url`. `narrates` says whether there is a language model now. Of a lake that is
+    /// larger than `most` its columns are counted, and nothing is kept by which they join.
     ///
     /// # Errors
     /// The index is unreadable, or was made with another embedder or number of shards. Nothing is
@@ -148,6 +151,7 @@ impl Published {
         lake_url: &str,
         settings: &IndexSettings,
         narrates: bool,
+        most: MostTables,
     ) -> Result<(), PipelineError> {
         let mut state = std::mem::take(&mut *self.change());
         let Some(snapshot) = snapshot else {
@@ -162,6 +166,7 @@ impl Published {
             state.held = HeldRows::keeping(Some(lake_url));
         }
         let changed = state.held.advance(index, &snapshot).await?;
+        state.keep_for_joins(most, &changed);
         state.take_in(changed);
         state.snapshot = Some(snapshot);
         *self.change() = state;
@@ -261,16 +266,21 @@ impl Published {
 
     /// How large the lake's join graph is.
     pub fn graph_size(&self) -> GraphSize {
-        let state = self.state();
-        let tables = state.held.live().map(|(_, row)| row.1.len());
-        GraphSize::of(tables)
+        self.state().graph_size()
     }
 
-    /// The rows that the join graph is made of, so that the catalog need not be read again for it.
+    /// The rows that the join graph is made of, so that the catalog need not be read again for it;
+    /// none where columns were only counted.
     pub fn graph_rows(&self) -> Option<HeldRows<GraphRow>> {
         let state = self.state();
-        let is_known = state.snapshot.is_some();
+        let is_known = state.snapshot.is_some() && !state.are_counted;
         is_known.then(|| state.held.map(|_, row| GraphRow::of(&row.0, &row.1)))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn has_join_columns(&self) -> bool {
+        let state = self.state();
+        state.held.live().any(|(_, row)| !row.1.names().is_empty())
     }
 
     /// The names of tables that await a narration, whoever can give it.
@@ -462,9 +472,28 @@ fn unpoint<K: Eq + std::hash::Hash>(map: &mut HashMap<K, Place>, key: &K, row: &
     }
 }
 
+/// A table whose row is another now, and what was kept of the one before.
+type ChangedRow = (TableKey, Option<Arc<WriterRow>>);
+
 impl State {
+    fn graph_size(&self) -> GraphSize {
+        GraphSize::of(self.held.live().map(|(_, row)| row.1.len()))
+    }
+
+    /// Lets go of what joins are found by, if the lake is too large for them.
+    fn keep_for_joins(&mut self, most: MostTables, changed: &[ChangedRow]) {
+        let counted = |row: &Arc<WriterRow>| WriterRow(Arc::clone(&row.0), row.1.counted());
+        if self.are_counted {
+            self.held.replace(changed.iter().map(|it| &it.0), counted);
+        } else if most == MostTables(0) || !most.allows(self.graph_size()) {
+            self.are_counted = true;
+            let all: Vec<TableKey> = self.held.live().map(|it| it.0.clone()).collect();
+            self.held.replace(all.iter(), counted);
+        }
+    }
+
     /// Takes in the rows of these tables, as they are held now; with them are the rows of before.
-    fn take_in(&mut self, changed: Vec<(TableKey, Option<Arc<WriterRow>>)>) {
+    fn take_in(&mut self, changed: Vec<ChangedRow>) {
         let mut touched: HashSet<GroupId> = HashSet::new();
         let (mut contexts_differ, mut registered_differ) = (false, false);
         let mut look_at = |row: &TableRecord| {

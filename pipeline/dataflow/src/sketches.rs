@@ -107,6 +107,7 @@ pub fn column_sketches(row: &TableRecord) -> Result<Vec<ColumnSketch>, SketchErr
 /// What joins are found by in a row, small: a writer keeps it of its whole lake.
 #[derive(Clone, Debug, Default)]
 pub struct JoinColumns {
+    count: usize,
     columns: Box<[JoinColumn]>,
     sketches: Sketches,
 }
@@ -141,6 +142,7 @@ impl JoinColumns {
         // Most tables have one file, whose sketches are kept in any case.
         let same = row.files.iter().find(|it| it.sketches == row.sketches);
         Self {
+            count: row.columns.len(),
             columns: row.columns.iter().map(JoinColumn::of).collect(),
             sketches: same.map_or(&row.sketches, |it| &it.sketches).clone(),
         }
@@ -148,12 +150,20 @@ impl JoinColumns {
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.columns.len()
+        self.count
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.columns.is_empty()
+        self.count == 0
+    }
+
+    /// How many there are and nothing else, where no joins are looked for.
+    pub fn counted(&self) -> Self {
+        Self {
+            count: self.count,
+            ..Self::default()
+        }
     }
 
     /// Their names in order.

@@ -5,9 +5,10 @@ use limn_formats::ObjectRecord;
 use limn_lake::{Contexts, Ignored, layout};
 use limn_models::{Embedder, HashedWords};
 use limn_profile::RowSample;
-use limn_segment::{IndexStore, Shard, Snapshot};
+use limn_segment::{ColumnRecord, IndexStore, Shard, Snapshot};
 
 use super::*;
+use crate::graph::{GraphSize, MostTables};
 use crate::options::{IndexSettings, RunOptions};
 use crate::published::{KnownFile, passed_over};
 use crate::read::{ReadResult, Unread};
@@ -63,10 +64,9 @@ async fn assembler(rows: &[TableRecord]) -> (Assembler, IndexStore, Snapshot) {
     let entry = index.put_catalog(Shard(0), rows).await.unwrap();
     snapshot.catalog.push(entry);
     let published = Published::default();
-    published
-        .advance(&index, Some(snapshot.clone()), lake.url(), &settings, false)
-        .await
-        .unwrap();
+    let (known, most) = (Some(snapshot.clone()), MostTables(10));
+    let advanced = published.advance(&index, known, lake.url(), &settings, false, most);
+    advanced.await.unwrap();
     let assembler = Assembler {
         lake,
         published: Arc::new(published),
@@ -79,6 +79,29 @@ async fn assembler(rows: &[TableRecord]) -> (Assembler, IndexStore, Snapshot) {
         room: Room::default(),
     };
     (assembler, index, snapshot)
+}
+
+#[tokio::test]
+async fn columns_are_only_counted_where_no_joins_are_looked_for() {
+    let row = TableRecord {
+        lake: Store::in_memory().url().to_owned(),
+        name: "orders".to_owned(),
+        group: format!("{:032x}", 1),
+        columns: vec![ColumnRecord::default(); 4],
+        ..TableRecord::default()
+    };
+    let (_, index, snapshot) = assembler(std::slice::from_ref(&row)).await;
+    let settings = IndexSettings::of_run(&RunOptions::default(), &HashedWords, None);
+    for (most, is_kept) in [(MostTables(1), true), (MostTables(0), false)] {
+        let published = Published::default();
+        let known = Some(snapshot.clone());
+        let advanced = published.advance(&index, known, &row.lake, &settings, false, most);
+        advanced.await.unwrap();
+        let (tables, columns) = (1, 4);
+        assert_eq!(published.graph_size(), GraphSize { tables, columns });
+        assert_eq!(published.graph_rows().is_some(), is_kept);
+        assert_eq!(published.has_join_columns(), is_kept);
+    }
 }
 
 #[tokio::test]
