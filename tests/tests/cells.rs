@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use limn_segment::IndexStore;
 use limn_tests::node::Node;
 use limn_tests::{Run, index_hashed, limn, text};
 use serde_json::{Value, json};
@@ -159,6 +160,50 @@ fn cells_are_spelled_as_sql_needs_them() {
         );
         let note = "1 column of 'shop/customers' is withheld, and is none for SQL";
         assert_eq!(answer["notes"], json!([note]));
+    }
+}
+
+/// What the index keeps of cells, as it was before it was packed.
+fn unpacked(index: &Path) -> String {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let contents = files(&index.join("cache/cells")).into_iter().map(|file| {
+        let key = file.file_stem().unwrap().to_str().unwrap();
+        let key = u128::from_str_radix(key, 16).unwrap();
+        let index = IndexStore::open(text(index)).unwrap();
+        let content = runtime.block_on(index.kept_cells(key)).unwrap().unwrap();
+        String::from_utf8(content).unwrap()
+    });
+    contents.collect()
+}
+
+#[test]
+fn a_private_value_of_another_column_is_kept_and_printed_nowhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
+    fs::create_dir_all(&lake).unwrap();
+    // One remark of thirty: the column is not marked as a whole.
+    let mut visits = "day,remark\n2020-01-02,write to <desk@lake.example> please\n".to_owned();
+    for at in 1..30 {
+        writeln!(visits, "2020-01-{at:02},all well in ward {at}").unwrap();
+    }
+    fs::write(lake.join("visits.csv"), visits).unwrap();
+    let ask = || {
+        let question = "remarks in 'write to <desk@lake.example> please' and ward 7";
+        let run = limn(&["cells", question, "--index", text(&index), "--json"]).ok();
+        (run["tables"].to_string(), run["text"].to_string())
+    };
+    index_hashed(&lake, &index, &["--redact", "off"]).code_is(0);
+    assert!(ask().0.contains("desk@lake.example"));
+    assert!(unpacked(&index).contains("desk@lake.example"));
+    fs::remove_dir_all(index.join("cache/cells")).unwrap();
+    index_hashed(&lake, &index, &["--redact", "marked"]).code_is(0);
+    for _ in 0..2 {
+        let (tables, text) = ask();
+        assert!(tables.contains("all well in ward 7"), "{tables}");
+        assert!(!tables.contains("lake.example") && !text.contains("lake.example"));
+        let kept = unpacked(&index);
+        assert!(kept.contains("all well in ward 7"), "{kept}");
+        assert!(!kept.contains("lake.example"), "{kept}");
     }
 }
 

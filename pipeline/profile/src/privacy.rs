@@ -325,7 +325,7 @@ pub fn is_personal(text: &str) -> bool {
 }
 
 /// Whether a value is of a form that people are known by, or holds an e-mail address.
-pub(crate) fn is_private(value: &str) -> bool {
+pub fn is_private(value: &str) -> bool {
     let may_be = || value.bytes().filter(u8::is_ascii_digit).count() >= DIGITS;
     (value.contains('@') || may_be()) && kind_of(value).is_some()
 }

@@ -105,7 +105,7 @@ impl Column {
         let is_short = |it: &&String| it.chars().nth(LISTED).is_none();
         let (values, all) = match counted {
             Some(counted) => {
-                let is_whole = counted.is_whole && !counted.has_long;
+                let is_whole = counted.is_whole && !counted.has_others;
                 let few = is_whole && counted.values.len() <= FEW;
                 let values = counted.values.iter().map(|(value, _)| value);
                 let most = if few { FEW } else { FREQUENT };

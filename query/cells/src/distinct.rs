@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use limn_profile::Redact;
 use limn_segment::TableRecord;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
@@ -9,7 +10,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::BUDGET;
 
 /// Version of what is kept: part of every key.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Distinct values of a table, at most as many as the budget was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,10 +26,10 @@ pub struct DistinctColumn {
     pub name: String,
     /// Each value with the number of rows that have it, most frequent first, then by value.
     pub values: Vec<(String, u64)>,
-    /// Whether every row has one of them, one that is too long, or none.
+    /// Whether every row has one of them, one that is no cell, or none.
     pub is_whole: bool,
-    /// Whether rows have values that are too long to be cells.
-    pub has_long: bool,
+    /// Whether rows have values that are no cells: too long, or kept out of the index.
+    pub has_others: bool,
 }
 
 impl Distinct {
@@ -88,15 +89,15 @@ impl From<Distinct> for Kept {
 }
 
 /// What a table's distinct values depend on, as a hash: its files as the index knows them, how they
-/// are read, and which columns are withheld.
+/// are read, and what is kept out of the index.
 #[must_use]
-pub fn key(record: &TableRecord) -> u128 {
+pub fn key(record: &TableRecord, redact: Redact) -> u128 {
     let mut hasher = Xxh3::new();
     let mut add = |text: &str| {
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text.as_bytes());
     };
-    add(&format!("{VERSION} {BUDGET}"));
+    add(&format!("{VERSION} {BUDGET} {redact}"));
     add(&record.lake);
     add(&record.name);
     for column in &record.columns {
@@ -127,19 +128,20 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_of_one_version_of_a_table() {
+        let table = TableRecord {
+            name: "a".to_owned(),
+            files: vec![FileRecord {
+                path: "a.csv".to_owned(),
+                fingerprint: "1".to_owned(),
+                ..FileRecord::default()
+            }],
+            columns: vec![ColumnRecord::default()],
+            ..TableRecord::default()
+        };
         let record = |change: &dyn Fn(&mut TableRecord)| {
-            let mut record = TableRecord {
-                name: "a".to_owned(),
-                files: vec![FileRecord {
-                    path: "a.csv".to_owned(),
-                    fingerprint: "1".to_owned(),
-                    ..FileRecord::default()
-                }],
-                columns: vec![ColumnRecord::default()],
-                ..TableRecord::default()
-            };
+            let mut record = table.clone();
             change(&mut record);
-            key(&record)
+            key(&record, Redact::Off)
         };
         let same = record(&|_| {});
         assert_eq!(same, record(&|it| it.notes.push("a note".to_owned())));
@@ -152,12 +154,13 @@ mod tests {
         for change in changes {
             assert_ne!(same, record(change));
         }
+        assert_ne!(same, key(&table, Redact::Marked));
         let distinct = Distinct {
             columns: vec![DistinctColumn {
                 name: "x\"y".to_owned(),
                 values: vec![("\u{0}\n\u{202e}".to_owned(), 3)],
                 is_whole: true,
-                has_long: false,
+                has_others: false,
             }],
         };
         assert_eq!(

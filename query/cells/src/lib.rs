@@ -14,7 +14,7 @@
 //! 4. [`answer`] chooses columns and cells, and writes them as a program reads them.
 //!
 //! **Guarantees.** A column that the index withholds is in no answer, and neither is a value for
-//! who may not read values. A cell is a value that a row of the table has, spelled as it is there.
+//! who may not read values; neither is a value of a private form where the index keeps such out. A cell is a value that a row of the table has, spelled as it is there.
 //! Which cells are counted depends on the table alone, not on how it is read. What is written is
 //! one line a column: a value cannot end its literal or its line.
 //!
@@ -31,6 +31,7 @@ mod distinct;
 mod find;
 mod near;
 mod read;
+mod redacted;
 mod table;
 mod written;
 
@@ -38,6 +39,7 @@ pub use answer::{Cell, CellsAnswer, Match, Read, TableCells, TableColumn, answer
 pub use asked::Asked;
 pub use distinct::{Distinct, DistinctColumn, Kept, key};
 pub use read::{Reading, read};
+pub use redacted::redact_of;
 pub use table::{Column, Table};
 
 /// Distinct values of a table that are counted.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use futures::TryStreamExt;
 use limn_ask::written::cells_of;
 use limn_ask::{AskError, Engine};
+use limn_profile::Redact;
 use limn_retrieval::Span;
 use limn_segment::TableRecord;
 use limn_segment::whole::key;
@@ -17,6 +18,7 @@ use limn_store::one_line;
 use crate::BUDGET;
 use crate::asked::Asked;
 use crate::distinct::{Distinct, DistinctColumn, Kept};
+use crate::redacted::is_kept_out;
 use crate::table::{Column, Table};
 use crate::written::name;
 
@@ -61,11 +63,11 @@ impl Reading {
 }
 
 /// Reads a table for a question: its columns, its values unless they are `kept`, and what the
-/// question names past the budget. `engine` is asked for one for each statement, over the table,
+/// question names past the budget; but for what `redact` keeps out. `engine` is asked for one for each statement, over the table,
 /// with the time that is left.
 pub async fn read(
     engine: &(dyn Fn() -> Engine + Sync),
-    record: &TableRecord,
+    (record, redact): (&TableRecord, Redact),
     kept: Option<Arc<Kept>>,
     asked: &Asked,
 ) -> Reading {
@@ -85,7 +87,7 @@ pub async fn read(
     let table = &reading.table;
     let kept = match kept {
         Some(kept) => kept,
-        None => match count(&engine(), table, BUDGET).await {
+        None => match count(&engine(), (table, redact), BUDGET).await {
             Ok(distinct) => Arc::new(Kept::from(distinct)),
             Err(error) => {
                 reading.failure = Some(error);
@@ -93,7 +95,7 @@ pub async fn read(
             }
         },
     };
-    match probe(&engine(), table, &kept.distinct, asked).await {
+    match probe(&engine(), (table, redact), &kept.distinct, asked).await {
         Ok(probed) => reading.probed = probed,
         Err(error) => reading.failure = Some(error),
     }
@@ -122,7 +124,11 @@ async fn describe(engine: &Engine, record: &TableRecord) -> Result<Table, AskErr
 ///
 /// # Errors
 /// As [`Engine::run`].
-pub async fn count(engine: &Engine, table: &Table, budget: usize) -> Result<Distinct, AskError> {
+pub async fn count(
+    engine: &Engine,
+    (table, redact): (&Table, Redact),
+    budget: usize,
+) -> Result<Distinct, AskError> {
     let is_counted = |column: &&Column| {
         let own = column.own_values.unwrap_or_default();
         column.is_text() && own <= budget as u64
@@ -170,16 +176,16 @@ pub async fn count(engine: &Engine, table: &Table, budget: usize) -> Result<Dist
             name: (*name).to_owned(),
             values: Vec::new(),
             is_whole: tally.seen == tally.rows,
-            has_long: false,
+            has_others: false,
         });
     let mut columns: Vec<DistinctColumn> = columns.collect();
     for it in found {
         let Some(column) = it.column.and_then(|at| columns.get_mut(at)) else {
             continue;
         };
-        match it.value {
+        match it.value.filter(|value| !is_kept_out(value, redact)) {
             Some(value) => column.values.push((value, it.count)),
-            None => column.has_long = true,
+            None => column.has_others = true,
         }
     }
     Ok(Distinct { columns })
@@ -196,7 +202,7 @@ struct Tally {
 /// where there is nothing to look for, which costs nothing.
 async fn probe(
     engine: &Engine,
-    table: &Table,
+    (table, redact): (&Table, Redact),
     distinct: &Distinct,
     asked: &Asked,
 ) -> Result<Option<Distinct>, AskError> {
@@ -233,8 +239,8 @@ async fn probe(
         })
         .collect();
     for it in counted_rows(engine, &statement).await? {
-        if let (Some(column), Some(value)) = (it.column.and_then(|at| found.get_mut(at)), it.value)
-        {
+        let value = it.value.filter(|value| !is_kept_out(value, redact));
+        if let (Some(column), Some(value)) = (it.column.and_then(|at| found.get_mut(at)), value) {
             column.values.push((value, it.count));
         }
     }

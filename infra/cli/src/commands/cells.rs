@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use anyhow::bail;
 use limn_ask::{AskError, Catalogue, Engine, Limits};
-use limn_cells::{Asked, Distinct, Kept, MOST, MOST_TABLES, Read, TABLES, answer, key};
+use limn_cells::{Asked, Distinct, Kept, MOST, MOST_TABLES, Read, TABLES, answer, key, redact_of};
+use limn_profile::Redact;
 use limn_retrieval::{Hit, JoinGraphs, Query, Searcher};
 use limn_segment::{IndexStore, Snapshot, TableKey, TableRecord};
 use limn_sets::{KnownJoins, SetQuery, SetSize, Sets, TableColumns};
@@ -56,6 +57,7 @@ pub async fn run(args: CellsArgs) -> anyhow::Result<Outcome> {
             continue;
         };
         let columns = Arc::new(TableColumns::of_row(&record)?);
+        let record = (record, redact_of(&snapshot, &key.lake));
         let (read, note) = read(&args, &index, record, columns, &asked, until).await;
         has_failed |= note.is_some();
         notes.extend(note);
@@ -126,12 +128,12 @@ async fn found(
 async fn read(
     args: &CellsArgs,
     index: &IndexStore,
-    record: TableRecord,
+    (record, redact): (TableRecord, Redact),
     columns: Arc<TableColumns>,
     asked: &Asked,
     until: Instant,
 ) -> (Read, Option<String>) {
-    let key = key(&record);
+    let key = key(&record, redact);
     let kept = match args.no_keep {
         true => None,
         false => kept(index, key).await,
@@ -148,7 +150,7 @@ async fn read(
         Engine::new(Arc::clone(&catalogue), limits)
     };
     let had = kept.is_some();
-    let reading = limn_cells::read(&engine, &record, kept, asked).await;
+    let reading = limn_cells::read(&engine, (&record, redact), kept, asked).await;
     if let (false, false, Some(kept)) = (had, args.no_keep, &reading.kept) {
         keep(index, key, &kept.distinct).await;
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use limn_cells::{
     Asked, CellsAnswer, Distinct, K, Kept, MOST, MOST_TABLES, Read, TABLES, Table, answer, key,
+    redact_of,
 };
 use limn_retrieval::RetrievalError;
 use limn_segment::{TableKey, TableRecord};
@@ -188,10 +189,11 @@ async fn read(
     let mut wanted = Vec::with_capacity(tables.len());
     let mut keys = Vec::with_capacity(tables.len());
     for record in tables {
-        let key = key(&record);
+        let redact = redact_of(&grant.view.snapshot, &record.lake);
+        let key = key(&record, redact);
         let kept = node.cells.get(node, key).await;
         keys.push(key);
-        wanted.push((record, kept));
+        wanted.push((record, redact, kept));
     }
     let readings = read_cells(node, grant, wanted, Arc::clone(asked), timeout_s).await?;
     let values = readings

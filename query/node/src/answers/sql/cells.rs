@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use limn_ask::{Catalogue, Engine, Limits};
 use limn_cells::{Asked, Kept, Reading};
+use limn_profile::Redact;
 use limn_segment::TableRecord;
 
 use super::problems::problem;
@@ -13,8 +14,8 @@ use crate::answers::Grant;
 use crate::node::Node;
 use crate::problem::Problem;
 
-/// A table that is to be read, and what is kept of its values.
-pub(in crate::answers) type Wanted = (TableRecord, Option<Arc<Kept>>);
+/// A table that is to be read, whose values the index keeps out, and what is kept of them.
+pub(in crate::answers) type Wanted = (TableRecord, Redact, Option<Arc<Kept>>);
 
 /// Reads tables for a question, one after the other, in one turn of the caller's. Each has a note
 /// of what could not be read.
@@ -42,7 +43,7 @@ pub(in crate::answers) async fn read(
     let reading = async move {
         let _turn = turn;
         let mut read = Vec::with_capacity(tables.len());
-        for (record, kept) in tables {
+        for (record, redact, kept) in tables {
             let lakes = Arc::clone(&lakes);
             let catalogue = Catalogue::new([record.clone()], move |url| lakes.open(url));
             let catalogue = Arc::new(catalogue);
@@ -54,7 +55,7 @@ pub(in crate::answers) async fn read(
                 };
                 Engine::new(Arc::clone(&catalogue), limits)
             };
-            let reading = limn_cells::read(&engine, &record, kept, &asked).await;
+            let reading = limn_cells::read(&engine, (&record, redact), kept, &asked).await;
             let failure = reading.failure.as_ref();
             let note = failure.map(|error| reading.note(&problem(error, &limits).message));
             read.push((reading, note));
