@@ -44,13 +44,7 @@ pub async fn tables(
         let of_name: Vec<&&TableKey> = keys.iter().filter(|key| key.name == *name).collect();
         match of_name.as_slice() {
             [key] => found.push((**key).clone()),
-            [] => match like(name, keys.iter().map(|key| key.name.as_str())).as_slice() {
-                [] => bail!("the index has no table '{name}'; limn tables lists what there is"),
-                like => bail!(
-                    "the index has no table '{name}'; did you mean {}?",
-                    like.join(", ")
-                ),
-            },
+            [] => bail!(no_table(name, keys.iter().map(|key| key.name.as_str()))),
             several => {
                 let lakes: Vec<&str> = several.iter().map(|key| key.lake.as_str()).collect();
                 bail!(
@@ -124,6 +118,20 @@ pub async fn nothing_under(
     Ok(Some(format!(
         "no table lies at '{prefix}' or below it; {hint}"
     )))
+}
+
+/// What to say where no table has a name: that, and what lies below it or is like it.
+pub fn no_table<'a>(wanted: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
+    let below = names.clone().filter(|name| is_under(name, wanted)).count();
+    let hint = match (below, like(wanted, names).as_slice()) {
+        (0, []) => "limn tables lists what there is".to_owned(),
+        (0, near) => format!("did you mean {}?", near.join(", ")),
+        (1, _) => format!("there is 1 table below it: limn tables --prefix '{wanted}'"),
+        (below, _) => {
+            format!("there are {below} tables below it: limn tables --prefix '{wanted}'")
+        }
+    };
+    format!("the index has no table '{wanted}'; {hint}")
 }
 
 /// The tables, and the folders above them, that are most like a path: in another case, without the

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::bail;
 use limn_formats::Declaration;
 use limn_pipeline::options::IndexSettings;
-use limn_segment::{ColumnRecord, IndexStore, KeyRecords, Snapshot, TableRecord, is_under};
+use limn_segment::{ColumnRecord, IndexStore, KeyRecords, Snapshot, TableRecord};
 
 use crate::Outcome;
 use crate::args::ShowArgs;
@@ -55,20 +55,8 @@ pub fn meant<'a>(tables: &'a [TableRecord], wanted: &str) -> anyhow::Result<Vec<
     if !found.is_empty() {
         return Ok(found);
     }
-    let below = find(&|table| is_under(&table.name, wanted)).len();
     let names = tables.iter().map(|table| table.name.as_str());
-    let hint = match known::like(wanted, names).as_slice() {
-        _ if below > 0 => format!(
-            "{} below it: limn tables --prefix '{wanted}'",
-            match below {
-                1 => "there is 1 table".to_owned(),
-                below => format!("there are {below} tables"),
-            }
-        ),
-        [] => "limn tables lists what there is".to_owned(),
-        near => format!("did you mean {}?", near.join(", ")),
-    };
-    bail!("the index has no table '{wanted}'; {hint}")
+    bail!(known::no_table(wanted, names))
 }
 
 fn without_summaries(table: &TableRecord) -> TableRecord {
