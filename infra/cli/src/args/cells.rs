@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::lake::size;
-use super::{AccessArgs, IndexPlace, JsonOutput, MORE, Under, duration, positive};
+use super::values::number_of_cells;
+use super::{AccessArgs, IndexPlace, JsonOutput, MORE, Under, duration};
 
 #[derive(Debug, clap::Args)]
 pub struct CellsArgs {
@@ -25,7 +26,7 @@ pub struct CellsArgs {
     #[command(flatten)]
     pub under: Under,
     /// Columns for each part of the question, and cells for each run of its words.
-    #[arg(short, value_name = "K", default_value_t = limn_cells::K, value_parser = positive)]
+    #[arg(short, value_name = "K", default_value_t = limn_cells::K, value_parser = number_of_cells)]
     pub k: usize,
     /// How long reading the tables may take.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]

@@ -11,9 +11,18 @@ pub(super) fn share<T: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<T,
 }
 
 pub(super) fn positive(text: &str) -> Result<usize, String> {
+    up_to(1000, text)
+}
+
+/// How many columns and cells.
+pub(super) fn number_of_cells(text: &str) -> Result<usize, String> {
+    up_to(limn_cells::MOST, text)
+}
+
+fn up_to(most: usize, text: &str) -> Result<usize, String> {
     match text.trim().parse::<usize>() {
-        Ok(value) if (1..=1000).contains(&value) => Ok(value),
-        _ => Err(format!("'{text}' is not a number from 1 to 1000")),
+        Ok(value) if (1..=most).contains(&value) => Ok(value),
+        _ => Err(format!("'{text}' is not a number from 1 to {most}")),
     }
 }
 
