@@ -54,7 +54,12 @@ impl Shop {
         for at in 0..ORDERS {
             let state = if at % 5 == 0 { "late" } else { state };
             let (batch, customer, amount) = (at / 3, at % 30, at % 400);
-            let row = format!("X-{at:05},B-{batch:05},C{customer:02},{state},{amount}.5");
+            // One code is a name.
+            let code = match at {
+                11_990 => "Xenon Aalto AG".to_owned(),
+                at => format!("X-{at:05}"),
+            };
+            let row = format!("{code},B-{batch:05},C{customer:02},{state},{amount}.5");
             writeln!(orders, "{row}").unwrap();
         }
         fs::write(self.at("lake/shop/orders.csv"), orders).unwrap();
@@ -107,6 +112,13 @@ fn found(answer: &Value) -> Vec<(String, String, String, u64)> {
         )
     };
     cells.map(cell).collect()
+}
+
+fn found_values(answer: &Value) -> Vec<String> {
+    found(answer)
+        .into_iter()
+        .map(|(_, value, ..)| value)
+        .collect()
 }
 
 fn columns(answer: &Value) -> Vec<&str> {
@@ -231,6 +243,17 @@ fn what_is_past_the_budget_is_looked_for() {
         3,
     );
     assert!(found.contains(&batch), "{answer}");
+    // A name that is the whole question is looked for; plain letters are not, and a note says so.
+    let named = shop.cells("Xenon Aalto AG", "shop/orders");
+    assert_eq!(found_values(&named), ["Xenon Aalto AG"], "{named}");
+    assert_eq!(named["notes"], json!([]));
+    let small = shop.cells("of xenon aalto", "shop/orders");
+    let note = small["notes"][0].as_str().unwrap();
+    assert!(
+        note.starts_with("only ") && note.contains("quote a value"),
+        "{note}"
+    );
+    assert_eq!(small["notes"].as_array().unwrap().len(), 1);
     // The values of a column that has few are all there, though the budget was spent.
     let state = answer["tables"][0]["columns"].as_array().unwrap();
     let state = state
@@ -319,8 +342,14 @@ fn tables_are_found_and_how_they_join() {
     );
     let written = answer["text"].as_str().unwrap();
     assert!(
-        written
-            .contains("join \"shop/orders\".\"customer_id\" = \"shop/customers\".\"customer_id\""),
+        written.contains(
+            "join \"shop/orders\".\"customer_id\" = \"shop/customers\".\"customer_id\"  -- n:1; "
+        ),
+        "{written}"
+    );
+    let evidence = join["evidence"].as_str().unwrap();
+    assert!(
+        written.ends_with(&format!("  -- n:1; {evidence}\n")),
         "{written}"
     );
     let plain = shop
@@ -333,6 +362,18 @@ fn tables_are_found_and_how_they_join() {
         unknown.stderr.contains("did you mean shop/orders?"),
         "{unknown:?}"
     );
+    let folder = shop.run("anything", &["--table", "shop"]);
+    folder.code_is(2);
+    let hint = "there are 2 tables below it: limn tables --prefix 'shop'";
+    assert!(folder.stderr.contains(hint), "{folder:?}");
+    for k in ["0", "1000"] {
+        let run = shop.run("anything", &["-k", k]);
+        run.code_is(2);
+        assert!(
+            run.stderr.contains("is not a number from 1 to 50"),
+            "{run:?}"
+        );
+    }
     let late = shop.run(
         "late",
         &["--table", "shop/orders", "--no-keep", "--timeout", "0"],

@@ -1,10 +1,12 @@
 //! What a program is given of tables to answer a question.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use limn_models::ModelError;
 use limn_segment::TableKey;
 use limn_sets::{Candidate, Join, KnownJoins, SetSize, Sets, TableColumns};
+use limn_store::one_line;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -16,6 +18,10 @@ use crate::written::{literal, name_on_a_line};
 
 /// Columns of a table that are looked at: as many as sets compare.
 const LOOKED_AT: usize = 200;
+/// Columns that a note names.
+const NOTED: usize = 3;
+/// What to know of an answer that the time was too short for.
+const LATE: &str = "the time was over before all values were compared: cells may be missing";
 
 /// What was read of a table.
 #[derive(Debug)]
@@ -140,6 +146,8 @@ pub struct CellsJoin {
     pub more: Vec<[String; 2]>,
     /// Rows of the left side to rows of the right: `1:1`, `n:1`, `n:m` or `unknown`.
     pub cardinality: String,
+    /// Why they are thought to join.
+    pub evidence: String,
 }
 
 /// A column of a join.
@@ -165,6 +173,7 @@ impl CellsJoin {
             right: column(&join.right),
             more: join.more.clone(),
             cardinality: join.cardinality.as_str().to_owned(),
+            evidence: one_line(&join.evidence),
         }
     }
 }
@@ -180,7 +189,7 @@ impl CellsJoin {
         })
     }
 
-    /// A line: `join "a"."x" = "b"."y"`.
+    /// A line: `join "a"."x" = "b"."y"  -- n:1; names agree`.
     fn written(&self) -> String {
         let (left, right) = (&self.left, &self.right);
         let first = (left.column.as_str(), right.column.as_str());
@@ -198,22 +207,24 @@ impl CellsJoin {
             };
             format!("{} = {}", of(left, own), of(right, other))
         });
-        format!("join {}\n", pairs.collect::<Vec<_>>().join(" and "))
+        let pairs: Vec<String> = pairs.collect();
+        let (pairs, rows, why) = (pairs.join(" and "), &self.cardinality, &self.evidence);
+        format!("join {pairs}  -- {rows}; {why}\n")
     }
 }
 
 /// Chooses `k` columns for each part of a question, and `k` cells for each of its spans, of each
-/// table. `notes` are what is known by now.
+/// table; cells, as far as they are found in time. `notes` are what is known by now.
 ///
 /// # Errors
 /// Where the embedder fails.
 pub fn answer(
-    sets: &Sets,
-    known: &KnownJoins,
+    (sets, known): (&Sets, &KnownJoins),
     asked: &Asked,
     k: usize,
     snapshot: u64,
     reads: &[Read],
+    until: Instant,
     mut notes: Vec<String>,
 ) -> Result<CellsAnswer, ModelError> {
     let joins = joins(sets, known, asked, reads)?;
@@ -221,8 +232,12 @@ pub fn answer(
     let embedder = sets.embedder();
     let mut tables = Vec::with_capacity(reads.len());
     let mut text = String::new();
-    let found = cells(embedder.as_ref(), asked, k, reads)?;
-    for ((read, mut scored), found) in reads.iter().zip(scores).zip(found) {
+    let found = cells(embedder.as_ref(), asked, k, reads, until)?;
+    let is_open = found.is_open;
+    if found.is_late {
+        notes.push(LATE.to_owned());
+    }
+    for ((read, mut scored), found) in reads.iter().zip(scores).zip(found.tables) {
         for join in &joins {
             let columns = join.columns_of(&read.table.key);
             columns.for_each(|column| scored.choose(column));
@@ -233,6 +248,7 @@ pub fn answer(
         table.tokens = embedder.count_tokens(&own);
         text.push_str(&own);
         notes.extend(notes_of(&read.table));
+        notes.extend(not_compared(read).filter(|_| is_open));
         tables.push(table);
     }
     for join in &joins {
@@ -312,7 +328,7 @@ fn of_table(read: &Read, scored: &Chosen, cells: Vec<Cell>) -> TableCells {
 
 fn notes_of(table: &Table) -> Vec<String> {
     let mut notes = Vec::new();
-    let name = limn_store::one_line(&table.key.name);
+    let name = one_line(&table.key.name);
     match table.withheld {
         0 => {}
         1 => notes.push(format!(
@@ -329,6 +345,28 @@ fn notes_of(table: &Table) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// That values of a table were not compared, since there are so many.
+fn not_compared(read: &Read) -> Option<String> {
+    let distinct = &read.kept.as_ref()?.distinct;
+    let columns = read.table.columns.iter().filter(|it| it.is_text());
+    let columns = columns.filter_map(|column| {
+        let counted = distinct.of(&column.name);
+        let compared = counted.map_or(0, |counted| counted.values.len() as u64);
+        let all = column.distinct.filter(|all| *all > compared);
+        let all = all.map_or(String::new(), |all| format!(" of about {all}"));
+        let is_whole = counted.is_some_and(|counted| counted.is_whole);
+        (!is_whole).then(|| format!("{compared}{all} values of '{}'", one_line(&column.name)))
+    });
+    let columns: Vec<String> = columns.take(NOTED).collect();
+    (!columns.is_empty()).then(|| {
+        format!(
+            "only {} in '{}' were compared; quote a value to look for it",
+            columns.join(", "),
+            one_line(&read.table.key.name)
+        )
+    })
 }
 
 /// A table on a line, and a line a column: its type, the cells that the question may mean, and what

@@ -42,19 +42,24 @@ impl Asked {
         !stems.is_empty() && stems.iter().all(|stem| self.stems.contains(stem))
     }
 
-    /// The spans that are worth a scan of a table: what is quoted, and names and codes, whose words
+    /// Whether a span is worth a scan of a table: what is quoted, and names and codes, whose words
     /// all have a capital or a digit, but for those that say nothing. The capital that begins the
-    /// question is none.
+    /// question makes no name of a word alone, unless that is the question.
+    pub(crate) fn is_probed(&self, span: &Span) -> bool {
+        let is_one = span.words.len() == 1 && self.question.split_whitespace().nth(1).is_some();
+        let is_name = |word: &str| {
+            let has_capital = word.contains(char::is_uppercase);
+            let begins = is_one && span.words.start == 0;
+            (has_capital && !begins)
+                || word.bytes().any(|byte| byte.is_ascii_digit())
+                || says_nothing(word)
+        };
+        span.says && (span.is_quoted || span.written.split_whitespace().all(is_name))
+    }
+
+    /// The spans that are worth a scan of a table.
     pub(crate) fn probed(&self) -> impl Iterator<Item = &Span> {
-        self.spans.iter().filter(|span| {
-            let is_name = |(at, word): (usize, &str)| {
-                let begins = span.words.start == 0 && at == 0;
-                let has_capital = !begins && word.contains(char::is_uppercase);
-                has_capital || word.bytes().any(|byte| byte.is_ascii_digit()) || says_nothing(word)
-            };
-            let mut words = span.written.split_whitespace().enumerate();
-            span.says && (span.is_quoted || words.all(is_name))
-        })
+        self.spans.iter().filter(|span| self.is_probed(span))
     }
 }
 
@@ -81,6 +86,11 @@ mod tests {
                 .next()
                 .is_none()
         );
+        let asked_of = Asked::of("Muster Maschinenbau AG");
+        let probed: Vec<&str> = asked_of.probed().map(|it| it.key.as_str()).collect();
+        assert_eq!(probed[0], "mustermaschinenbauag");
+        assert!(!probed.contains(&"muster"));
+        assert_eq!(Asked::of("Muster").probed().count(), 1);
         assert!(asked.names("TownOrders") && !asked.names("town_budget"));
     }
 }

@@ -1,6 +1,6 @@
 //! The distinct values of a table's text columns, most frequent first, and how they are kept.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use limn_profile::Redact;
 use limn_segment::TableRecord;
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::BUDGET;
+use crate::find::{Pool, Value};
 
 /// Version of what is kept: part of every key.
 const VERSION: u32 = 2;
@@ -62,10 +63,8 @@ impl Distinct {
 /// A value with its vector.
 #[derive(Debug)]
 pub(crate) struct ValueVector {
-    /// Its column's place.
-    pub(crate) column: usize,
-    /// Its place in the column.
-    pub(crate) at: usize,
+    /// Its place among all values.
+    pub(crate) at: u32,
     /// Of unit length.
     pub(crate) vector: Vec<f32>,
 }
@@ -77,6 +76,42 @@ pub struct Kept {
     pub distinct: Distinct,
     /// Those that are compared by meaning.
     pub(crate) vectors: OnceLock<Vec<ValueVector>>,
+    pool: OnceLock<Pool>,
+}
+
+/// Bytes of what values are found by, for each byte of the values: twice their keys, their
+/// trigrams and their words.
+const FOUND_BY: usize = 8;
+
+impl Kept {
+    /// About how many bytes it takes, with what is made of it but for the vectors.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.distinct.bytes().saturating_mul(1 + FOUND_BY)
+    }
+
+    /// Whether a column has a value that was counted.
+    pub(crate) fn has(&self, column: &str, value: &str) -> bool {
+        let column = self.distinct.of(column).into_iter();
+        column.flat_map(|it| &it.values).any(|(it, _)| it == value)
+    }
+
+    /// The values by what they are found by, which is made once: in the order of the columns.
+    pub(crate) fn pool(&self) -> &Pool {
+        self.pool.get_or_init(|| {
+            let columns = self.distinct.columns.iter();
+            let values = columns.flat_map(|column| {
+                let name: Arc<str> = Arc::from(column.name.as_str());
+                let value = move |(text, count): &(String, u64)| Value {
+                    column: Arc::clone(&name),
+                    text: Arc::from(text.as_str()),
+                    count: Some(*count),
+                };
+                column.values.iter().map(value)
+            });
+            Pool::of(values.collect())
+        })
+    }
 }
 
 impl From<Distinct> for Kept {
@@ -84,6 +119,7 @@ impl From<Distinct> for Kept {
         Kept {
             distinct,
             vectors: OnceLock::new(),
+            pool: OnceLock::new(),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
 
 use limn_retrieval::{Span, content_terms};
 use limn_segment::analyzer::analyze;
@@ -16,36 +18,36 @@ const CELLS: usize = 60;
 
 /// A value of a column.
 #[derive(Clone, Debug)]
-pub(crate) struct Value<'a> {
-    /// The column's place in the table.
-    pub(crate) column: usize,
-    pub(crate) text: &'a str,
+pub(crate) struct Value {
+    pub(crate) column: Arc<str>,
+    pub(crate) text: Arc<str>,
     /// How many rows have it, where that was counted.
     pub(crate) count: Option<u64>,
 }
 
-/// The values of a table that may be meant.
-pub(crate) struct Pool<'a> {
-    pub(crate) values: Vec<Value<'a>>,
-    by_text: HashMap<&'a str, Vec<u32>>,
+/// Values that may be meant, by what they are found by.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    pub(crate) values: Vec<Value>,
+    by_text: HashMap<Arc<str>, Vec<u32>>,
     by_key: HashMap<String, Vec<u32>>,
     near: Near,
 }
 
-impl<'a> Pool<'a> {
-    pub(crate) fn of(values: Vec<Value<'a>>) -> Pool<'a> {
-        let keys = values.iter().map(|it| key(it.text).unwrap_or_default());
+impl Pool {
+    pub(crate) fn of(values: Vec<Value>) -> Pool {
+        let keys = values.iter().map(|it| key(&it.text).unwrap_or_default());
         let keys: Vec<String> = keys.collect();
-        let mut by_text: HashMap<&str, Vec<u32>> = HashMap::new();
+        let mut by_text: HashMap<Arc<str>, Vec<u32>> = HashMap::new();
         let mut by_key: HashMap<String, Vec<u32>> = HashMap::new();
         for (at, (value, key)) in values.iter().zip(&keys).enumerate() {
             let at = u32::try_from(at).unwrap_or(u32::MAX);
-            by_text.entry(value.text).or_default().push(at);
+            by_text.entry(Arc::clone(&value.text)).or_default().push(at);
             if !key.is_empty() {
                 by_key.entry(key.clone()).or_default().push(at);
             }
         }
-        let texts = values.iter().map(|it| it.text);
+        let texts = values.iter().map(|it| &*it.text);
         let near = Near::of(texts.zip(keys.iter().map(String::as_str)));
         Pool {
             values,
@@ -53,6 +55,46 @@ impl<'a> Pool<'a> {
             by_key,
             near,
         }
+    }
+}
+
+/// The values of a table that may be meant: those that were counted, then more.
+pub(crate) struct Pools<'p> {
+    pub(crate) counted: Option<&'p Pool>,
+    pub(crate) more: &'p Pool,
+}
+
+impl<'p> Pools<'p> {
+    fn counted_values(&self) -> u32 {
+        let count = self.counted.map_or(0, |it| it.values.len());
+        u32::try_from(count).unwrap_or(u32::MAX)
+    }
+
+    /// The value at a place.
+    pub(crate) fn value(&self, at: u32) -> &'p Value {
+        match (self.counted, at.checked_sub(self.counted_values())) {
+            (Some(counted), None) => &counted.values[at as usize],
+            (_, place) => &self.more.values[place.unwrap_or(at) as usize],
+        }
+    }
+
+    /// The places of a list that each pool has.
+    fn places(&self, of: impl Fn(&'p Pool) -> Option<&'p Vec<u32>>) -> impl Iterator<Item = u32> {
+        let first = self.counted_values();
+        let counted = self.counted.and_then(&of).into_iter().flatten().copied();
+        let more = of(self.more).into_iter().flatten();
+        counted.chain(more.map(move |at| at + first))
+    }
+
+    /// The values that are near a span, by place, the nearest first.
+    fn near(&self, span: &Span) -> Vec<(u32, f64)> {
+        let find = |pool: &Pool| pool.near.find(&span.written, &span.key);
+        let first = self.counted_values();
+        let mut near = self.counted.map(find).unwrap_or_default();
+        let more = find(self.more).into_iter();
+        near.extend(more.map(|(at, likeness)| (at + first, likeness)));
+        near.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        near
     }
 }
 
@@ -98,34 +140,42 @@ pub(crate) struct Found {
 
 impl Found {
     /// By spelling, `k` for each span.
-    pub(crate) fn by_spelling(pool: &Pool<'_>, asked: &Asked, k: usize) -> Found {
+    pub(crate) fn by_spelling(pools: &Pools<'_>, asked: &Asked, k: usize) -> Found {
         let mut found = Found::default();
         for span in asked.spans.iter().filter(|span| is_sought(span)) {
             if is_within(&found.covered, span, true) {
                 continue;
             }
-            let exact = pool.by_text.get(span.written.as_str());
-            let folded = pool.by_key.get(&span.key).into_iter().flatten();
-            let exact = exact.into_iter().flatten().take(k);
-            for at in exact {
-                found.add(*at, Match::Exact, 1.0);
+            let exact = pools.places(|pool| pool.by_text.get(span.written.as_str()));
+            for at in exact.take(k) {
+                found.add(at, Match::Exact, 1.0);
             }
+            let folded = pools.places(|pool| pool.by_key.get(&span.key));
             for at in folded.take(k) {
-                found.add(*at, Match::Normalised, 1.0);
+                found.add(at, Match::Normalised, 1.0);
                 found.covered.push(span.words.clone());
             }
         }
         found
     }
 
-    /// Adds what is nearly spelled like spans, `k` for each.
-    pub(crate) fn add_near(&mut self, pool: &Pool<'_>, spans: &[&Span], k: usize) {
+    /// Adds what is nearly spelled like spans, `k` for each. Whether that was done in time.
+    pub(crate) fn add_near(
+        &mut self,
+        pools: &Pools<'_>,
+        spans: &[&Span],
+        k: usize,
+        until: Instant,
+    ) -> bool {
         for span in spans {
-            let near = pool.near.find(&span.written, &span.key);
-            for (at, likeness) in near.into_iter().take(k) {
+            if Instant::now() >= until {
+                return false;
+            }
+            for (at, likeness) in pools.near(span).into_iter().take(k) {
                 self.add(at, Match::Fuzzy, likeness);
             }
         }
+        true
     }
 
     /// Adds a cell, unless it is there by something better.
@@ -137,10 +187,10 @@ impl Found {
     }
 
     /// The cells: the best first, of equal ones those of most rows.
-    pub(crate) fn cells(self, pool: &Pool<'_>) -> Vec<(u32, Match)> {
+    pub(crate) fn cells(self, pools: &Pools<'_>) -> Vec<(u32, Match)> {
         let mut cells: Vec<(u32, (Match, f64))> = self.cells.into_iter().collect();
         cells.sort_by(|(a, (how_a, like_a)), (b, (how_b, like_b))| {
-            let rows = |at: u32| pool.values[at as usize].count.unwrap_or_default();
+            let rows = |at: u32| pools.value(at).count.unwrap_or_default();
             let by_match = how_a.cmp(how_b).then(like_b.total_cmp(like_a));
             by_match.then(rows(*b).cmp(&rows(*a))).then(a.cmp(b))
         });

@@ -15,7 +15,7 @@ const SHORTEST: usize = 4;
 const COMPARED: usize = 500;
 
 /// Values, found by what they are made of.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Near {
     keys: Vec<String>,
     /// Of each value the number of its distinct words.

@@ -32,6 +32,8 @@ pub struct Column {
     pub frequent: Vec<String>,
     /// About how many distinct values it has, where nearly every row has its own.
     pub(crate) own_values: Option<u64>,
+    /// About how many distinct values it has, if that is known.
+    pub(crate) distinct: Option<u64>,
 }
 
 impl Column {
@@ -57,10 +59,12 @@ impl Column {
         let is_text = data_type == "text";
         let frequent = known.into_iter().filter(|_| is_text);
         let frequent = frequent.flat_map(|known| known.frequent.iter().map(|it| it.value.clone()));
+        let own_values = known.and_then(|known| own_values(known, rows));
         Column {
             range,
             frequent: frequent.collect(),
-            own_values: known.and_then(|known| own_values(known, rows)),
+            distinct: own_values.or(known.map(|known| known.distinct)),
+            own_values,
             name,
             data_type,
         }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::bail;
 use limn_ask::{AskError, Catalogue, Engine, Limits};
-use limn_cells::{Asked, Distinct, Kept, MOST, MOST_TABLES, Read, TABLES, answer, key, redact_of};
+use limn_cells::{Asked, Distinct, Kept, MOST_TABLES, Read, TABLES, answer, key, redact_of};
 use limn_profile::Redact;
 use limn_retrieval::{Hit, JoinGraphs, Query, Searcher};
 use limn_segment::{IndexStore, Snapshot, TableKey, TableRecord};
@@ -24,6 +24,8 @@ const QUESTION: usize = 4_000;
 
 pub async fn run(args: CellsArgs) -> anyhow::Result<Outcome> {
     let until = Instant::now() + args.timeout;
+    // What was read by then is compared in the time that is left.
+    let read_until = Instant::now() + args.timeout / 5 * 4;
     let question = args.question.join(" ");
     if question.len() > QUESTION {
         bail!(
@@ -31,8 +33,11 @@ pub async fn run(args: CellsArgs) -> anyhow::Result<Outcome> {
             question.len()
         );
     }
-    if args.k > MOST || args.tables.len() > MOST_TABLES {
-        bail!("-k may be {MOST} at most, and {MOST_TABLES} tables may be named");
+    if args.tables.len() > MOST_TABLES {
+        bail!(
+            "{} tables are named: name at most {MOST_TABLES}",
+            args.tables.len()
+        );
     }
     let index = IndexStore::open(&args.index.index)?;
     let snapshot = newest(&index).await?;
@@ -58,13 +63,13 @@ pub async fn run(args: CellsArgs) -> anyhow::Result<Outcome> {
         };
         let columns = Arc::new(TableColumns::of_row(&record)?);
         let record = (record, redact_of(&snapshot, &key.lake));
-        let (read, note) = read(&args, &index, record, columns, &asked, until).await;
+        let (read, note) = read(&args, &index, record, columns, &asked, read_until).await;
         has_failed |= note.is_some();
         notes.extend(note);
         reads.push(read);
     }
     let (k, number) = (args.k, snapshot.number);
-    let choosing = move || answer(&sets, &joins, &asked, k, number, &reads, notes);
+    let choosing = move || answer((&sets, &joins), &asked, k, number, &reads, until, notes);
     let answer = tokio::task::spawn_blocking(choosing).await??;
     if args.json.json {
         print_json(&answer)?;

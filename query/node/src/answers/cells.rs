@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Instant;
 
 use limn_cells::{
     Asked, CellsAnswer, Distinct, K, Kept, MOST, MOST_TABLES, Read, TABLES, Table, answer, key,
@@ -14,13 +15,14 @@ use limn_cells::{
 use limn_retrieval::RetrievalError;
 use limn_segment::{TableKey, TableRecord};
 use limn_sets::KnownJoins;
+use limn_store::one_line;
 use moka::sync::Cache;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::search::{SearchRequest, search};
 use super::sets::SearchMode;
-use super::sql::{may_read_rows, read_cells};
+use super::sql::{cells_until, may_read_rows, read_cells};
 use super::{Grant, bounded, short_enough};
 use crate::access::Right;
 use crate::node::Node;
@@ -77,7 +79,7 @@ impl std::fmt::Debug for KeptCells {
 impl Default for KeptCells {
     fn default() -> KeptCells {
         let kib = |_: &u128, kept: &Arc<Kept>| {
-            let kib = (kept.distinct.bytes() >> 10) + VECTORS_KIB;
+            let kib = (kept.bytes() >> 10) + VECTORS_KIB;
             u32::try_from(kib).unwrap_or(u32::MAX)
         };
         KeptCells {
@@ -126,6 +128,8 @@ pub async fn cells(
     }
     let k = bounded("k", request.k, K, MOST)?;
     let asked = Arc::new(Asked::of(question));
+    let timeout_s = request.timeout_s;
+    let until = cells_until(node, grant, timeout_s);
     let mut notes = Vec::new();
     let keys = match request.tables.as_deref().unwrap_or_default() {
         [] => found(node, grant, request).await?,
@@ -144,11 +148,11 @@ pub async fn cells(
         match (records.remove(&key), columns.remove(&key)) {
             (Some(record), Some(columns)) => tables.push((record, columns)),
             // Its row is gone since, or another limn has written it.
-            _ => notes.push(format!("'{}' cannot be read now", key.name)),
+            _ => notes.push(format!("'{}' cannot be read now", one_line(&key.name))),
         }
     }
     let (tables, columns): (Vec<TableRecord>, Vec<_>) = tables.into_iter().unzip();
-    let read = read(node, grant, tables, &asked, request.timeout_s, &mut notes).await?;
+    let read = read(node, grant, tables, &asked, (timeout_s, until), &mut notes).await?;
     let read = read.into_iter().zip(columns);
     let reads = read.map(|(read, columns)| Read {
         columns,
@@ -160,7 +164,7 @@ pub async fn cells(
     let graphs = node.live.joins(&grant.view).await?;
     let joins = KnownJoins::new(graphs, grant.shows_values);
     let (sets, snapshot) = (Arc::clone(&node.sets), grant.view.snapshot.number);
-    let choosing = move || answer(&sets, &joins, &asked, k, snapshot, &reads, notes);
+    let choosing = move || answer((&sets, &joins), &asked, k, snapshot, &reads, until, notes);
     let answered = node.compute(choosing).await?;
     Ok(answered.map_err(RetrievalError::from)?)
 }
@@ -174,7 +178,7 @@ async fn read(
     grant: &Grant,
     tables: Vec<TableRecord>,
     asked: &Arc<Asked>,
-    timeout_s: Option<u64>,
+    (timeout_s, until): (Option<u64>, Instant),
     notes: &mut Vec<String>,
 ) -> Result<Vec<Values>, Problem> {
     let shows = grant.shows_values;
@@ -195,7 +199,7 @@ async fn read(
         keys.push(key);
         wanted.push((record, redact, kept));
     }
-    let readings = read_cells(node, grant, wanted, Arc::clone(asked), timeout_s).await?;
+    let readings = read_cells(node, grant, wanted, Arc::clone(asked), (timeout_s, until)).await?;
     let values = readings
         .into_iter()
         .zip(keys)

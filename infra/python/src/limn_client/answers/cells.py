@@ -83,6 +83,8 @@ class CellsJoin(Decoded):
     more: Optional[Tuple[Tuple[str, ...], ...]]
     #: Rows of the left side to rows of the right: ``1:1``, ``n:1``, ``n:m`` or ``unknown``.
     cardinality: str
+    #: Why they are thought to join.
+    evidence: str
 
 
 @dataclass(frozen=True)

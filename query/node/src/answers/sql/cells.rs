@@ -17,6 +17,13 @@ use crate::problem::Problem;
 /// A table that is to be read, whose values the index keeps out, and what is kept of them.
 pub(in crate::answers) type Wanted = (TableRecord, Redact, Option<Arc<Kept>>);
 
+/// When an answer has to be there.
+pub(in crate::answers) fn until(node: &Node, grant: &Grant, timeout_s: Option<u64>) -> Instant {
+    let sql = node.sql.as_ref();
+    let limits = sql.map(|sql| sql.options.limits(None, timeout_s));
+    limits.map_or(grant.until, |limits| deadline(grant, &limits))
+}
+
 /// Reads tables for a question, one after the other, in one turn of the caller's. Each has a note
 /// of what could not be read.
 ///
@@ -27,7 +34,7 @@ pub(in crate::answers) async fn read(
     grant: &Grant,
     tables: Vec<Wanted>,
     asked: Arc<Asked>,
-    timeout_s: Option<u64>,
+    (timeout_s, until): (Option<u64>, Instant),
 ) -> Result<Vec<(Reading, Option<String>)>, Problem> {
     let sql = admitted(node, grant)?;
     let limits = Limits {
@@ -35,9 +42,9 @@ pub(in crate::answers) async fn read(
         max_rows: None,
         ..sql.options.limits(None, timeout_s)
     };
-    // An answer is made of what is there when four fifths of the time are over.
-    let left = deadline(grant, &limits).saturating_duration_since(Instant::now());
     let turn = sql.turn(&grant.caller).await?;
+    // An answer is made of what is there when four fifths of the time that is left are over.
+    let left = until.saturating_duration_since(Instant::now());
     let until = Instant::now() + left * 4 / 5;
     let lakes = sql.lakes();
     let reading = async move {

@@ -28,7 +28,7 @@ use crate::access::{Right, Turn};
 use crate::node::Node;
 use crate::problem::{Code, ErrorDetail, Problem};
 
-pub(in crate::answers) use cells::read as read_cells;
+pub(in crate::answers) use cells::{read as read_cells, until as cells_until};
 pub(crate) use limits::Sql;
 pub use limits::SqlOptions;
 pub use rows::{RowsRequest, rows};
