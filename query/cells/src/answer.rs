@@ -208,8 +208,15 @@ impl CellsJoin {
             format!("{} = {}", of(left, own), of(right, other))
         });
         let pairs: Vec<String> = pairs.collect();
-        let (pairs, rows, why) = (pairs.join(" and "), &self.cardinality, &self.evidence);
-        format!("join {pairs}  -- {rows}; {why}\n")
+        let rows = match self.cardinality.as_str() {
+            "unknown" => "cardinality unknown",
+            known => known,
+        };
+        format!(
+            "join {}  -- {rows}; {}\n",
+            pairs.join(" and "),
+            self.evidence
+        )
     }
 }
 
@@ -424,5 +431,39 @@ fn number_or_literal(value: &str) -> String {
     match value.parse::<f64>() {
         Ok(number) if number.is_finite() => value.to_owned(),
         _ => literal(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use limn_segment::{ColumnRecord, TableRecord};
+
+    use super::*;
+
+    #[test]
+    fn what_was_not_compared_is_one_line_whatever_names_are() {
+        let record = TableRecord {
+            name: "shop\norders".to_owned(),
+            columns: vec![ColumnRecord {
+                name: "code\nof it".to_owned(),
+                data_type: "text".to_owned(),
+                distinct: 264_292,
+                ..ColumnRecord::default()
+            }],
+            ..TableRecord::default()
+        };
+        let mut read = Read {
+            table: Table::of_record(&record, true),
+            columns: Arc::new(TableColumns::of_row(&record).unwrap()),
+            kept: Some(Arc::new(Distinct::default().into())),
+            probed: None,
+        };
+        let note = "only 0 of about 264292 values of 'code of it' in 'shop orders' were compared; \
+                    quote a value to look for it";
+        assert_eq!(not_compared(&read).as_deref(), Some(note));
+        read.kept = None;
+        assert_eq!(not_compared(&read), None);
     }
 }
