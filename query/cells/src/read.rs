@@ -63,8 +63,8 @@ impl Reading {
 }
 
 /// Reads a table for a question: its columns, its values unless they are `kept`, and what the
-/// question names past the budget; but for what `redact` keeps out. `engine` is asked for one for each statement, over the table,
-/// with the time that is left.
+/// question names past the budget, but for what `redact` keeps out. `engine` is asked for one for
+/// each statement, over the table, with the time that is left.
 pub async fn read(
     engine: &(dyn Fn() -> Engine + Sync),
     (record, redact): (&TableRecord, Redact),
