@@ -205,7 +205,7 @@ fn values_of_a_renamed_table_are_found_and_nothing_is_read_for_them() {
         let search = ["search", "\"row00333\"", "--index", text(&at), "--json"];
         limn(&search).ok()["results"][0].clone()
     };
-    let shown = json!(["value row00333 in name"]);
+    let shown = json!(["code row00333 in name"]);
     assert_eq!(asked()["exact"], shown, "{}", asked());
     for name in ["purchases", "bought"] {
         let before = names(&at)[0].replace('/', ".");
