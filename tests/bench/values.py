@@ -18,9 +18,9 @@ import pathlib
 import random
 import re
 import shutil
-import subprocess
 import time
 
+from corpora import run, size_of
 from measured import keep
 
 QUESTIONS = 100
@@ -81,17 +81,6 @@ def questions(folder, rng):
             question = TEMPLATES[len(made) % 2].format(shown(value))
             made.append({"question": question, "tables": holders, "column": name})
     return made
-
-
-def run(arguments):
-    done = subprocess.run(arguments, capture_output=True, text=True)
-    if done.returncode not in (0, 1) or not done.stdout:
-        raise SystemExit(f"{' '.join(arguments)}\n{done.stderr}")
-    return json.loads(done.stdout)
-
-
-def size_of(folder):
-    return sum(path.stat().st_size for path in pathlib.Path(folder).rglob("*") if path.is_file())
 
 
 def measure(limn, lake, asked, work, values):

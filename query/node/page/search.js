@@ -120,7 +120,7 @@ async function found(visit) {
   const [answer, listing, status] = await Promise.all([
     visit.ask("/v1/search", questionOf(searchParams)),
     visit.ask("/v1/tables", { ...asked(searchParams), limit: 1, facets: true }),
-    visit.ask("/v1/status"),
+    searchParams.get("mode") === "set" ? visit.ask("/v1/status") : null,
   ]);
   const { results, notes = [] } = answer;
   const kept = results.filter(({ judged }) => judged !== false);
@@ -151,7 +151,7 @@ async function found(visit) {
       ),
       !kept.length && nothingFound(visit.address, notes, rejected.length),
       kept.length > 0 && notes.length > 0 && remark(noteList(notes)),
-      kept.length > 0 && answer.plan && joinPlan(visit, answer, status.sql),
+      kept.length > 0 && answer.plan && joinPlan(visit, answer, status?.sql),
       kept.length > 0 && el("ol", { class: "results" }, cards(kept, context)),
       rejected.length > 0 && [
         el("h2", { class: "divider" }, kept.length ? "Judged irrelevant" : "The nearest, judged irrelevant"),
