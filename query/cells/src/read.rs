@@ -1,4 +1,4 @@
-//! Reading values: by statements of `limn-ask`, which keeps the limits and knows what is withheld.
+//! Reading values: by statements of `limn-sql`, which keeps the limits and knows what is withheld.
 //!
 //! All columns are counted in one pass over the rows (GROUPING SETS), since a pass is what costs:
 //! 10 million rows of CSV with three text columns took 8 s, and 12 s with a statement a column.
@@ -7,12 +7,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures::TryStreamExt;
-use limn_ask::written::cells_of;
-use limn_ask::{AskError, Engine};
 use limn_profile::Redact;
 use limn_retrieval::Span;
 use limn_segment::TableRecord;
 use limn_segment::whole::key;
+use limn_sql::written::cells_of;
+use limn_sql::{Engine, SqlError};
 use limn_store::one_line;
 
 use crate::BUDGET;
@@ -42,7 +42,7 @@ pub struct Reading {
     /// What was found past the budget.
     pub probed: Option<Distinct>,
     /// What could not be done.
-    pub failure: Option<AskError>,
+    pub failure: Option<SqlError>,
 }
 
 impl Reading {
@@ -104,7 +104,7 @@ pub async fn read(
 }
 
 /// What is known of a table whose rows may be read. Reads no rows.
-async fn describe(engine: &Engine, record: &TableRecord) -> Result<Table, AskError> {
+async fn describe(engine: &Engine, record: &TableRecord) -> Result<Table, SqlError> {
     let statement = format!("DESCRIBE {}", name(&record.name));
     let mut columns = Vec::new();
     let mut withheld = 0;
@@ -128,7 +128,7 @@ pub async fn count(
     engine: &Engine,
     (table, redact): (&Table, Redact),
     budget: usize,
-) -> Result<Distinct, AskError> {
+) -> Result<Distinct, SqlError> {
     let is_counted = |column: &&Column| {
         let own = column.own_values.unwrap_or_default();
         column.is_text() && own <= budget as u64
@@ -205,7 +205,7 @@ async fn probe(
     (table, redact): (&Table, Redact),
     distinct: &Distinct,
     asked: &Asked,
-) -> Result<Option<Distinct>, AskError> {
+) -> Result<Option<Distinct>, SqlError> {
     let is_open = |column: &&Column| {
         let counted = distinct.of(&column.name);
         column.is_text() && counted.is_none_or(|counted| !counted.is_whole)
@@ -257,7 +257,7 @@ struct Counted {
     is_null: bool,
 }
 
-async fn counted_rows(engine: &Engine, statement: &str) -> Result<Vec<Counted>, AskError> {
+async fn counted_rows(engine: &Engine, statement: &str) -> Result<Vec<Counted>, SqlError> {
     let rows = rows(engine, statement).await?;
     let counted = rows.into_iter().filter_map(|row| {
         let [column, value, count, is_null] = <[Option<String>; 4]>::try_from(row).ok()?;
@@ -312,11 +312,11 @@ fn quoted(text: &str) -> String {
 }
 
 /// The rows of a statement, each value as text.
-async fn rows(engine: &Engine, statement: &str) -> Result<Vec<Vec<Option<String>>>, AskError> {
+async fn rows(engine: &Engine, statement: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
     let mut answer = engine.run(statement).await?;
     let mut rows = Vec::new();
     while let Some(batch) = answer.try_next().await? {
-        let cells = cells_of(&batch).map_err(|error| AskError::Internal(error.to_string()))?;
+        let cells = cells_of(&batch).map_err(|error| SqlError::Internal(error.to_string()))?;
         let row = |at: usize| cells.iter().map(|cell| cell.text(at)).collect();
         rows.extend((0..batch.num_rows()).map(row));
     }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::bail;
-use limn_ask::{AskError, Catalogue, Engine, Limits};
 use limn_cells::{Asked, Distinct, Kept, MOST_TABLES, Read, TABLES, answer, key, redact_of};
 use limn_profile::Redact;
 use limn_retrieval::{Hit, JoinGraphs, Query, Searcher};
 use limn_segment::{IndexStore, Snapshot, TableKey, TableRecord};
 use limn_sets::{KnownJoins, SetQuery, SetSize, Sets, TableColumns};
+use limn_sql::{Catalogue, Engine, Limits, SqlError};
 
 use crate::Outcome;
 use crate::args::CellsArgs;
@@ -160,8 +160,8 @@ async fn read(
         keep(index, key, &kept.distinct).await;
     }
     let note = reading.failure.as_ref().map(|error| match error {
-        AskError::Stale(stale) => reading.note(&stale.line(&args.index.index)),
-        AskError::Timeout(_) => reading.note("the time was over (--timeout)"),
+        SqlError::Stale(stale) => reading.note(&stale.line(&args.index.index)),
+        SqlError::Timeout(_) => reading.note("the time was over (--timeout)"),
         error => reading.note(&error.to_string()),
     });
     let read = Read {

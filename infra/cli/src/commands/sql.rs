@@ -6,11 +6,11 @@ use std::io::{self, Read, Write};
 
 use anyhow::Context;
 use futures::TryStreamExt;
-use limn_ask::cells::{Cells, is_number, json_text, type_word};
-use limn_ask::written::{cells_of, json_rows};
-use limn_ask::{Answer, AskError, Catalogue, Engine, Lake, Limits};
 use limn_formats::{Confined, ReadOptions};
 use limn_segment::IndexStore;
+use limn_sql::cells::{Cells, is_number, json_text, type_word};
+use limn_sql::written::{cells_of, json_rows};
+use limn_sql::{Answer, Catalogue, Engine, Lake, Limits, SqlError};
 use limn_store::{Access, Store};
 
 use crate::Outcome;
@@ -83,14 +83,14 @@ fn statement(said: &str) -> anyhow::Result<String> {
 
 /// An error with the command that mends it, of this index.
 fn with_command(error: anyhow::Error, index: &str) -> anyhow::Error {
-    match error.downcast_ref::<AskError>() {
-        Some(AskError::Stale(stale)) => anyhow::Error::msg(stale.line(index)),
+    match error.downcast_ref::<SqlError>() {
+        Some(SqlError::Stale(stale)) => anyhow::Error::msg(stale.line(index)),
         _ => error,
     }
 }
 
 /// Opens lakes. Rows do not depend on what a lake was indexed with.
-pub fn opener(access: Access) -> impl Fn(&str) -> Result<Lake, AskError> + Send + Sync {
+pub fn opener(access: Access) -> impl Fn(&str) -> Result<Lake, SqlError> + Send + Sync {
     move |url| {
         let store = Store::open_as(url, &access)?;
         let options = ReadOptions {

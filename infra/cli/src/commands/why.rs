@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use limn_ask::why_of;
 use limn_lake::why::Why;
 use limn_segment::TableRecord;
+use limn_sql::why_of;
 use serde_json::json;
 
 use crate::Outcome;

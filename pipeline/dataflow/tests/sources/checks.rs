@@ -16,7 +16,7 @@ use crate::common::Lab;
 
 /// The rows of a table as an index has it.
 pub fn scanned(lab: &Lab, record: &TableRecord) -> TableRows {
-    let files = limn_ask::files_of(record).unwrap();
+    let files = limn_sql::files_of(record).unwrap();
     let options = ReadOptions {
         confined: lab.options.confined_program.clone().map(Confined::new),
         ..ReadOptions::default()

@@ -1,7 +1,7 @@
 //! Why a table is what it is, and why its files are read as they are.
 
-use limn_ask::why_of;
 use limn_segment::TableRecord;
+use limn_sql::why_of;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use limn_ask::{Catalogue, Engine, Limits};
 use limn_cells::{Asked, Kept, Reading};
 use limn_profile::Redact;
 use limn_segment::TableRecord;
+use limn_sql::{Catalogue, Engine, Limits};
 
 use super::problems::problem;
 use super::{admitted, deadline};

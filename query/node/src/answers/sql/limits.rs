@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use limn_ask::{AskError, Lake, Limits};
 use limn_formats::{Confined, ReadOptions};
+use limn_sql::{Lake, Limits, SqlError};
 use limn_store::Store;
 
 use super::threads::{Home, Threads};
@@ -127,7 +127,7 @@ impl std::fmt::Debug for Lakes {
 
 impl Lakes {
     /// The lake of this URL.
-    pub(super) fn open(&self, url: &str) -> Result<Lake, AskError> {
+    pub(super) fn open(&self, url: &str) -> Result<Lake, SqlError> {
         // A panic elsewhere leaves nothing half-done here.
         let mut stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
         let store = match stores.get(url) {

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use futures::StreamExt;
-use limn_ask::{Catalogue, Limits};
+use limn_sql::{Catalogue, Limits};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -103,7 +103,7 @@ pub struct SqlColumn {
 
 /// A statement that runs: its rows, as they come.
 pub struct Running {
-    answer: limn_ask::Answer,
+    answer: limn_sql::Answer,
     first: Option<RecordBatch>,
     limits: Limits,
     /// Whether it is a page of rows: that there are more goes without saying.
@@ -249,7 +249,7 @@ fn within(limits: &Limits, until: Instant) -> Result<Limits, Problem> {
 /// With its first rows: what fails before them has an answer of its own.
 async fn started(
     home: Home,
-    mut answer: limn_ask::Answer,
+    mut answer: limn_sql::Answer,
     limits: Limits,
     turn: Turn,
 ) -> Result<Running, Problem> {

@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use limn_ask::{Answer, AskError, Limits};
 use limn_lake::scan::ScanError;
+use limn_sql::{Answer, Limits, SqlError};
 
 use crate::problem::{Code, Problem, shortened};
 
@@ -17,60 +17,60 @@ const MEND: &str = "mend the statement and ask again";
 const OF_COMMAND: &str = ": --max-rows";
 
 /// The answer to an error.
-pub(super) fn problem(error: &AskError, limits: &Limits) -> Problem {
+pub(super) fn problem(error: &SqlError, limits: &Limits) -> Problem {
     match error {
-        AskError::ReadsOnly(what) => Problem::bad(
+        SqlError::ReadsOnly(what) => Problem::bad(
             format!("only reading is allowed: {what}"),
             "statements are SELECT, WITH, VALUES, EXPLAIN, DESCRIBE, SHOW TABLES and SHOW COLUMNS",
         ),
-        AskError::Unsupported(what) => {
+        SqlError::Unsupported(what) => {
             Problem::bad(format!("there is no {what}"), "write it in another way")
         }
-        AskError::SeveralLakes { name, lakes } => Problem::bad(
+        SqlError::SeveralLakes { name, lakes } => Problem::bad(
             format!("several lakes have a table '{name}'"),
             format!("name the lake, too: {}", lakes.join(", ")),
         ),
-        AskError::UnknownLake { lake, known } => Problem::bad(
+        SqlError::UnknownLake { lake, known } => Problem::bad(
             format!("there is no table of the lake '{}'", shortened(lake, 200)),
             format!("there are those of {}", known.join(", ")),
         ),
-        AskError::Catalogue(error) => match error.downcast_ref::<Problem>() {
+        SqlError::Catalogue(error) => match error.downcast_ref::<Problem>() {
             Some(problem) => problem.clone(),
             None => Problem::internal(),
         },
-        AskError::UnknownTable { .. } => Problem {
+        SqlError::UnknownTable { .. } => Problem {
             code: Code::NotFound,
             ..parted(error)
         },
-        AskError::Timeout(_) => late(limits),
-        AskError::Memory(_) => too_much(
+        SqlError::Timeout(_) => late(limits),
+        SqlError::Memory(_) => too_much(
             "stopped: it took more memory than it may, and could not be put on disk",
             "--sql-memory",
         ),
-        AskError::Spill(_) => too_much(
+        SqlError::Spill(_) => too_much(
             "stopped: it took more room for temporary files than it may",
             "--sql-disk",
         ),
         // Asking again soon does not mend it.
         // The command names the lake, which is the operator's business.
-        AskError::Stale(stale) => Problem::new(
+        SqlError::Stale(stale) => Problem::new(
             Code::Unavailable,
             stale.what(),
             "ask again when the index has been brought up to date (limn index)",
         ),
-        AskError::Scan(ScanError::Store { path, .. }) => {
+        SqlError::Scan(ScanError::Store { path, .. }) => {
             tracing::error!(%error, "rows of the lake cannot be read");
             unreadable(&format!("{path} cannot be read now"))
         }
-        AskError::Store(_) => {
+        SqlError::Store(_) => {
             tracing::error!(%error, "a lake cannot be opened");
             unreadable("the lake cannot be read by this node")
         }
-        AskError::Internal(_) => {
+        SqlError::Internal(_) => {
             tracing::error!(%error, "a statement failed");
             Problem::internal()
         }
-        AskError::Execution(text) if is_of_system(text) => {
+        SqlError::Execution(text) if is_of_system(text) => {
             tracing::error!(%error, "a statement failed");
             unreadable("the statement failed for what this node lacks")
         }
@@ -101,7 +101,7 @@ fn unreadable(what: &str) -> Problem {
 }
 
 /// The engine's line, in what failed and what to do, where it says both.
-fn parted(error: &AskError) -> Problem {
+fn parted(error: &SqlError) -> Problem {
     let line = error.to_string().replace("limn sql", "SQL here");
     match line.rsplit_once("; ") {
         Some((message, remedy)) => Problem::bad(message, remedy),
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn what_a_store_says_reaches_nobody() {
         let limits = Limits::default();
-        let store = AskError::Scan(ScanError::Store {
+        let store = SqlError::Scan(ScanError::Store {
             path: "shop/orders.csv".to_owned(),
             cause: "https://secret.example/bucket?sig=abc: 403".to_owned(),
         });
@@ -143,9 +143,9 @@ mod tests {
             "{answer}"
         );
         let file = std::env::temp_dir().join("spilled").display().to_string();
-        let answer = problem(&AskError::Execution(format!("{file}: no room")), &limits);
+        let answer = problem(&SqlError::Execution(format!("{file}: no room")), &limits);
         assert!(!answer.to_string().contains(&file), "{answer}");
-        let answer = problem(&AskError::Internal("a detail".to_owned()), &limits);
+        let answer = problem(&SqlError::Internal("a detail".to_owned()), &limits);
         assert_eq!(answer.code, Code::Internal);
         assert!(!answer.to_string().contains("detail"));
     }
@@ -154,12 +154,12 @@ mod tests {
     fn flags_of_the_command_reach_nobody() {
         let limits = Limits::default();
         let errors = [
-            AskError::ReadsOnly("INSERT".to_owned()),
-            AskError::Unsupported("PIVOT".to_owned()),
-            AskError::Timeout(limits.timeout),
-            AskError::Memory(1),
-            AskError::Spill(1),
-            AskError::SeveralLakes {
+            SqlError::ReadsOnly("INSERT".to_owned()),
+            SqlError::Unsupported("PIVOT".to_owned()),
+            SqlError::Timeout(limits.timeout),
+            SqlError::Memory(1),
+            SqlError::Spill(1),
+            SqlError::SeveralLakes {
                 name: "a".to_owned(),
                 lakes: vec!["x".to_owned(), "y".to_owned()],
             },
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn each_failure_has_its_own_remedy() {
-        let unknown = AskError::UnknownTable {
+        let unknown = SqlError::UnknownTable {
             name: "odrers".to_owned(),
             near: vec!["orders".to_owned()],
         };

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use limn_ask::{Catalogue, Limits};
 use limn_segment::TableRecord;
+use limn_sql::{Catalogue, Limits};
 use serde::Deserialize;
 use utoipa::IntoParams;
 

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use limn_ask::{Answer, AskError, Catalogue, Engine, Limits, Line, Tables};
 use limn_segment::{TableKey, TableRecord};
+use limn_sql::{Answer, Catalogue, Engine, Limits, Line, SqlError, Tables};
 use tokio::runtime::Handle;
 
 use super::{problems, within};
@@ -54,10 +54,10 @@ impl Tables for Seen {
         self.grant.view.shelf.lakes()
     }
 
-    fn record(&self, key: &TableKey) -> Result<Arc<TableRecord>, AskError> {
+    fn record(&self, key: &TableKey) -> Result<Arc<TableRecord>, SqlError> {
         let read = self.runtime.block_on(self.grant.row(&self.node, key));
         read.map(Arc::new)
-            .map_err(|problem| AskError::Catalogue(Box::new(problem)))
+            .map_err(|problem| SqlError::Catalogue(Box::new(problem)))
     }
 }
 

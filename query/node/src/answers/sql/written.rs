@@ -13,8 +13,8 @@ use arrow::error::ArrowError;
 use arrow::ipc::writer::StreamWriter;
 use bytes::Bytes;
 use futures::Stream;
-use limn_ask::cells::type_word;
-use limn_ask::written::{self, as_plain, plain};
+use limn_sql::cells::type_word;
+use limn_sql::written::{self, as_plain, plain};
 use tokio::sync::mpsc;
 
 use super::{Running, SqlColumn};

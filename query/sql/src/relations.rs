@@ -18,7 +18,7 @@ use limn_segment::TableRecord;
 
 use crate::catalogue::Catalogue;
 use crate::columns::{Exprs, Projection};
-use crate::error::AskError;
+use crate::error::SqlError;
 use crate::groups;
 use crate::names;
 use crate::notes::Notes;
@@ -86,7 +86,7 @@ impl<'a> Walk<'a> {
         query: &mut Query,
         withs: &Withs,
         outer: Option<&Scopes<'_>>,
-    ) -> Result<Columns, AskError> {
+    ) -> Result<Columns, SqlError> {
         let withs = self.with(query, withs, outer)?;
         let (columns, scope) = match query.body.as_mut() {
             SetExpr::Select(select) => self.select(select, &withs, outer)?,
@@ -110,7 +110,7 @@ impl<'a> Walk<'a> {
         query: &mut Query,
         withs: &Withs,
         outer: Option<&Scopes<'_>>,
-    ) -> Result<Withs, AskError> {
+    ) -> Result<Withs, SqlError> {
         let mut withs = withs.clone();
         let Some(with) = &mut query.with else {
             return Ok(withs);
@@ -143,7 +143,7 @@ impl<'a> Walk<'a> {
         set: &mut SetExpr,
         withs: &Withs,
         outer: Option<&Scopes<'_>>,
-    ) -> Result<Columns, AskError> {
+    ) -> Result<Columns, SqlError> {
         match set {
             SetExpr::Select(select) => {
                 let (columns, scope) = self.select(select, withs, outer)?;
@@ -192,7 +192,7 @@ impl<'a> Walk<'a> {
         select: &mut Select,
         withs: &Withs,
         outer: Option<&Scopes<'_>>,
-    ) -> Result<(Columns, Scope), AskError> {
+    ) -> Result<(Columns, Scope), SqlError> {
         if select.flavor == SelectFlavor::FromFirstNoSelect {
             // `FROM t` is short for all of it.
             let all = SelectItem::Wildcard(WildcardAdditionalOptions::default());
@@ -223,7 +223,7 @@ impl<'a> Walk<'a> {
         scope: &mut Scope,
         withs: &Withs,
         outer: Option<&Scopes<'_>>,
-    ) -> Result<(), AskError> {
+    ) -> Result<(), SqlError> {
         self.factor(&mut from.relation, scope, withs, outer)?;
         for join in &mut from.joins {
             let left = scope.relations.len();
@@ -244,7 +244,7 @@ impl<'a> Walk<'a> {
         scope: &mut Scope,
         withs: &Withs,
         outer: Option<&Scopes<'_>>,
-    ) -> Result<(), AskError> {
+    ) -> Result<(), SqlError> {
         match factor {
             TableFactor::Table { name, alias, .. } => {
                 let relation = self.table(name, alias, scope, withs)?;
@@ -303,7 +303,7 @@ impl<'a> Walk<'a> {
         alias: &mut Option<TableAlias>,
         scope: &Scope,
         withs: &Withs,
-    ) -> Result<Relation, AskError> {
+    ) -> Result<Relation, SqlError> {
         let written = names::parts(name);
         let with = match name.0.as_slice() {
             [part] => part.as_ident().and_then(|it| withs.find(it)),
@@ -348,7 +348,7 @@ impl<'a> Walk<'a> {
         Ok(relation)
     }
 
-    fn open(&mut self, record: &Arc<TableRecord>) -> Result<Arc<Table>, AskError> {
+    fn open(&mut self, record: &Arc<TableRecord>) -> Result<Arc<Table>, SqlError> {
         if let Some(table) = self.tables.get(&record.name) {
             return Ok(Arc::clone(table));
         }
@@ -360,7 +360,7 @@ impl<'a> Walk<'a> {
         Ok(table)
     }
 
-    fn count(&mut self, more: usize) -> Result<(), AskError> {
+    fn count(&mut self, more: usize) -> Result<(), SqlError> {
         self.relations = self.relations.saturating_add(more);
         match self.relations > RELATIONS {
             true => Err(size::too_many_relations()),
@@ -374,7 +374,7 @@ impl<'a> Walk<'a> {
         part: &mut impl VisitMut,
         scopes: Scopes<'_>,
         withs: &Withs,
-    ) -> Result<(), AskError> {
+    ) -> Result<(), SqlError> {
         Exprs::walk(self, part, scopes, withs)
     }
 }

@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::Ident;
 use datafusion::sql::sqlparser::tokenizer::{Location, Span};
 use limn_store::one_line;
 
-use crate::error::AskError;
+use crate::error::SqlError;
 use crate::near::near;
 
 /// A column that a source of rows has.
@@ -42,10 +42,10 @@ impl Column {
     }
 
     /// The column, if its values may be seen.
-    fn seen(&self) -> Result<&str, AskError> {
+    fn seen(&self) -> Result<&str, SqlError> {
         match &self.withheld {
             None => Ok(&self.name),
-            Some(hidden) => Err(AskError::Withheld {
+            Some(hidden) => Err(SqlError::Withheld {
                 column: hidden.column.clone(),
                 table: hidden.table.clone(),
                 sensitive: hidden.sensitive.clone(),
@@ -123,7 +123,7 @@ impl<'a> Scopes<'a> {
 
     /// The spelling of the column that is meant; `None` where none is known, which the planner
     /// tells.
-    pub(crate) fn column(&self, written: &Ident) -> Result<Option<String>, AskError> {
+    pub(crate) fn column(&self, written: &Ident) -> Result<Option<String>, SqlError> {
         for scope in self.levels() {
             if let Some(name) = scope.column(written)? {
                 return Ok(Some(name));
@@ -137,7 +137,7 @@ impl<'a> Scopes<'a> {
 
     /// As [`Scopes::column`], of a name with dots: a column of a source, a field of a column, or a
     /// column that is called so.
-    pub(crate) fn path(&self, written: &[Ident]) -> Result<Option<Vec<Ident>>, AskError> {
+    pub(crate) fn path(&self, written: &[Ident]) -> Result<Option<Vec<Ident>>, SqlError> {
         for scope in self.levels() {
             if let Some(path) = scope.path(written)? {
                 return Ok(Some(path));
@@ -154,7 +154,7 @@ impl<'a> Scopes<'a> {
 
     /// An error where all sources are known, and none is called as it is written before the last
     /// dot.
-    fn is_of_known_source(&self, written: &[Ident]) -> Result<(), AskError> {
+    fn is_of_known_source(&self, written: &[Ident]) -> Result<(), SqlError> {
         let relations = || self.levels().flat_map(|it| &it.relations);
         let is_known = |it: &Relation| it.alias.is_some() && !it.columns.has_others;
         let (Some((_, source)), true) = (written.split_last(), relations().all(is_known)) else {
@@ -166,7 +166,7 @@ impl<'a> Scopes<'a> {
         }
         let columns = relations().flat_map(|it| &it.columns.list);
         let open = columns.filter(|it| it.withheld.is_none() && it.name.contains('.'));
-        Err(AskError::UnknownSource {
+        Err(SqlError::UnknownSource {
             name: one_line(&joined(source).value),
             known: told.into_iter().map(one_line).collect(),
             near: near(&joined(written).value, open.map(|it| &*it.name)),
@@ -174,7 +174,7 @@ impl<'a> Scopes<'a> {
     }
 
     /// The source that is meant by these parts of a name.
-    pub(crate) fn relation(&self, written: &[Ident]) -> Result<Option<&'a Relation>, AskError>
+    pub(crate) fn relation(&self, written: &[Ident]) -> Result<Option<&'a Relation>, SqlError>
     where
         Self: 'a,
     {
@@ -206,11 +206,11 @@ impl Scope {
         found.next().is_none().then_some(relation)
     }
 
-    fn column(&self, written: &Ident) -> Result<Option<String>, AskError> {
+    fn column(&self, written: &Ident) -> Result<Option<String>, SqlError> {
         column_of(&self.relations, &self.aliases, written)
     }
 
-    fn path(&self, written: &[Ident]) -> Result<Option<Vec<Ident>>, AskError> {
+    fn path(&self, written: &[Ident]) -> Result<Option<Vec<Ident>>, SqlError> {
         let mut missing = None;
         for at in (1..written.len()).rev() {
             let (qualifier, rest) = written.split_at(at);
@@ -252,7 +252,7 @@ impl Scope {
 
     /// A column whose name has dots, as those of JSON, and perhaps a field of it: `user.id` where
     /// nothing is called `user`.
-    fn dotted(&self, written: &[Ident]) -> Result<Option<Vec<Ident>>, AskError> {
+    fn dotted(&self, written: &[Ident]) -> Result<Option<Vec<Ident>>, SqlError> {
         let found = dotted(written, |name| self.column(name))?;
         Ok(found.map(|(found, fields)| {
             let fields = fields.iter().map(|it| resolved(&it.value));
@@ -260,7 +260,7 @@ impl Scope {
         }))
     }
 
-    fn relation(&self, written: &[Ident]) -> Result<Option<&Relation>, AskError> {
+    fn relation(&self, written: &[Ident]) -> Result<Option<&Relation>, SqlError> {
         let find = |any_case: bool| -> Vec<&Relation> {
             let relations = self.relations.iter();
             relations
@@ -277,7 +277,7 @@ impl Scope {
             several => {
                 let name: Vec<&str> = written.iter().map(|it| it.value.as_str()).collect();
                 let told = several.iter().map(|it| it.told.clone().unwrap_or_default());
-                Err(AskError::AmbiguousTable {
+                Err(SqlError::AmbiguousTable {
                     name: name.join("."),
                     tables: told.collect(),
                 })
@@ -289,8 +289,8 @@ impl Scope {
 /// The column that the first two or more parts of a name are together, and the parts behind it.
 fn dotted(
     written: &[Ident],
-    column: impl Fn(&Ident) -> Result<Option<String>, AskError>,
-) -> Result<Option<(String, &[Ident])>, AskError> {
+    column: impl Fn(&Ident) -> Result<Option<String>, SqlError>,
+) -> Result<Option<(String, &[Ident])>, SqlError> {
     for parts in 2..=written.len() {
         let (name, fields) = written.split_at(parts);
         if let Some(found) = column(&joined(name))? {
@@ -328,13 +328,13 @@ impl Relation {
         })
     }
 
-    fn column(&self, written: &Ident) -> Result<Option<String>, AskError> {
+    fn column(&self, written: &Ident) -> Result<Option<String>, SqlError> {
         column_of(slice::from_ref(self), &[], written)
     }
 
-    fn lacks(&self, column: &str) -> AskError {
+    fn lacks(&self, column: &str) -> SqlError {
         let open = self.columns.list.iter().filter(|it| it.withheld.is_none());
-        AskError::UnknownColumn {
+        SqlError::UnknownColumn {
             name: column.to_owned(),
             table: self.told.clone(),
             near: near(column, open.map(|it| &*it.name)),
@@ -354,7 +354,7 @@ pub(crate) fn column_of(
     relations: &[Relation],
     aliases: &[String],
     written: &Ident,
-) -> Result<Option<String>, AskError> {
+) -> Result<Option<String>, SqlError> {
     let name = written.value.as_str();
     let is_alias = aliases.iter().any(|it| it == name);
     let mut hidden = None;
@@ -394,7 +394,7 @@ fn ambiguous(
     alike: &[(&Relation, &Column)],
     aliases: &[&str],
     are_several: bool,
-) -> AskError {
+) -> SqlError {
     let columns = alike.iter().filter(|(_, it)| it.withheld.is_none());
     let mut columns: Vec<String> = columns
         .map(|(relation, column)| match &relation.alias {
@@ -404,7 +404,7 @@ fn ambiguous(
         .collect();
     columns.extend(aliases.iter().map(|it| format!("\"{it}\"")));
     columns.dedup();
-    AskError::AmbiguousColumn {
+    SqlError::AmbiguousColumn {
         name: name.to_owned(),
         columns,
     }

@@ -104,7 +104,7 @@ async fn tables_of_one_last_name_are_told_apart() {
         let error = made.ask(sql).await.unwrap_err();
         let is_ambiguous = matches!(
             error,
-            AskError::AmbiguousTable { .. } | AskError::AmbiguousColumn { .. }
+            SqlError::AmbiguousTable { .. } | SqlError::AmbiguousColumn { .. }
         );
         assert!(is_ambiguous, "{sql}: {error}");
     }
@@ -189,7 +189,7 @@ async fn a_source_that_the_statement_does_not_have_is_told() {
         ),
     ] {
         let error = made.ask(sql).await.unwrap_err();
-        assert!(matches!(error, AskError::UnknownSource { .. }), "{error}");
+        assert!(matches!(error, SqlError::UnknownSource { .. }), "{error}");
         assert_eq!(error.to_string(), wanted, "{sql}");
     }
 }
@@ -295,7 +295,7 @@ async fn withheld_columns_are_refused_by_name() {
         "EXPLAIN SELECT e_mail FROM customers",
     ] {
         let error = made.ask(sql).await.unwrap_err();
-        assert!(matches!(error, AskError::Withheld { .. }), "{sql}: {error}");
+        assert!(matches!(error, SqlError::Withheld { .. }), "{sql}: {error}");
         let line = error.to_string();
         assert_eq!(
             line, "column 'e_mail' of 'crm/Customers' is withheld: it holds e-mail",
@@ -331,7 +331,7 @@ async fn a_column_that_one_file_withholds_is_withheld() {
         "SELECT c.E_MAIL FROM customers c",
     ] {
         let error = made.ask(sql).await.unwrap_err();
-        assert!(matches!(error, AskError::Withheld { .. }), "{error}");
+        assert!(matches!(error, SqlError::Withheld { .. }), "{error}");
         assert!(error.to_string().ends_with("it holds e-mail"), "{error}");
     }
     let told = made.ask("SELECT * FROM customers").await.unwrap();
@@ -348,7 +348,7 @@ async fn a_table_that_is_withheld_whole_can_be_counted() {
     )
     .await;
     let error = made.ask("SELECT * FROM secret").await.unwrap_err();
-    assert!(matches!(error, AskError::AllWithheld { .. }), "{error}");
+    assert!(matches!(error, SqlError::AllWithheld { .. }), "{error}");
     let error = made.ask("SELECT a FROM secret").await.unwrap_err();
     assert!(
         error.to_string().contains("kept out of the index"),

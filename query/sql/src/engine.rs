@@ -23,7 +23,7 @@ use tokio::time::Instant;
 
 use crate::answer::{About, Answer, panic_text};
 use crate::catalogue::Catalogue;
-use crate::error::AskError;
+use crate::error::SqlError;
 use crate::limits::Limits;
 use crate::notes::Notes;
 use crate::provider::{CATALOG, LakeTable, SCHEMA, Tables};
@@ -67,7 +67,7 @@ impl Engine {
     /// # Errors
     /// The statement is refused, cannot be understood or planned, or took too long before its first
     /// row.
-    pub async fn run(&self, sql: &str) -> Result<Answer, AskError> {
+    pub async fn run(&self, sql: &str) -> Result<Answer, SqlError> {
         let deadline = Instant::now() + self.limits.timeout;
         let planner = Planner {
             engine: self.clone(),
@@ -82,20 +82,20 @@ impl Engine {
             .spawn(move || {
                 let planned = std::panic::catch_unwind(AssertUnwindSafe(|| planner.plan()));
                 let planned = planned
-                    .unwrap_or_else(|panic| Err(AskError::Internal(panic_text(panic.as_ref()))));
+                    .unwrap_or_else(|panic| Err(SqlError::Internal(panic_text(panic.as_ref()))));
                 // Nobody waits any more where the time is over.
                 let _ = tell.send(planned);
             })
-            .map_err(|error| AskError::Execution(format!("a thread cannot be started: {error}")))?;
+            .map_err(|error| SqlError::Execution(format!("a thread cannot be started: {error}")))?;
         match tokio::time::timeout_at(deadline, told).await {
             Ok(Ok(Ok(ready))) => self.start(ready, deadline),
             Ok(Ok(Err(error))) => Err(error),
-            Ok(Err(_)) => Err(AskError::Internal("the planner is gone".to_owned())),
-            Err(_) => Err(AskError::Timeout(self.limits.timeout)),
+            Ok(Err(_)) => Err(SqlError::Internal("the planner is gone".to_owned())),
+            Err(_) => Err(SqlError::Timeout(self.limits.timeout)),
         }
     }
 
-    fn start(&self, ready: Ready, deadline: Instant) -> Result<Answer, AskError> {
+    fn start(&self, ready: Ready, deadline: Instant) -> Result<Answer, SqlError> {
         let limits = self.limits.clone();
         match ready {
             Ready::Known(batch) => Ok(Answer::of(batch, limits, deadline)),
@@ -152,7 +152,7 @@ struct Planner {
 }
 
 impl Planner {
-    fn plan(&self) -> Result<Ready, AskError> {
+    fn plan(&self) -> Result<Ready, SqlError> {
         let catalogue = &self.engine.catalogue;
         match Statement::parse(&self.sql)? {
             Statement::Query(query) => self.query(query, false),
@@ -168,7 +168,7 @@ impl Planner {
         }
     }
 
-    fn query(&self, mut query: Box<Query>, explains: bool) -> Result<Ready, AskError> {
+    fn query(&self, mut query: Box<Query>, explains: bool) -> Result<Ready, SqlError> {
         let notes = Arc::<Notes>::default();
         let mut walk = Walk::new(&self.engine.catalogue, &notes);
         walk.query(&mut query, &Withs::default(), None)?;
@@ -223,10 +223,10 @@ impl Planner {
     }
 
     /// Nobody waits for a plan that comes too late.
-    fn is_in_time(&self) -> Result<(), AskError> {
+    fn is_in_time(&self) -> Result<(), SqlError> {
         match Instant::now() < self.deadline {
             true => Ok(()),
-            false => Err(AskError::Timeout(self.engine.limits.timeout)),
+            false => Err(SqlError::Timeout(self.engine.limits.timeout)),
         }
     }
 }

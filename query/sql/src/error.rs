@@ -12,7 +12,7 @@ use crate::stale::Stale;
 
 /// Why a statement has no answer, or an answer ended before its end.
 #[derive(Debug, Error)]
-pub enum AskError {
+pub enum SqlError {
     /// The statement does something else than read the tables of the index.
     #[error(
         "limn sql reads only: {0}; it takes SELECT, WITH, VALUES, EXPLAIN, DESCRIBE, SHOW TABLES and SHOW COLUMNS"
@@ -152,13 +152,13 @@ pub enum AskError {
     Internal(String),
 }
 
-impl AskError {
+impl SqlError {
     /// Whether the same statement may have an answer later, with nothing changed.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(
             self,
-            AskError::Timeout(_) | AskError::Scan(ScanError::Store { .. })
+            SqlError::Timeout(_) | SqlError::Scan(ScanError::Store { .. })
         )
     }
 }
@@ -270,19 +270,19 @@ mod tests {
 
     #[test]
     fn limits_say_how_they_are_raised() {
-        let timeout = AskError::Timeout(Duration::from_secs(60)).to_string();
+        let timeout = SqlError::Timeout(Duration::from_secs(60)).to_string();
         assert!(
             timeout.contains("1m") && timeout.contains("--timeout"),
             "{timeout}"
         );
-        assert!(AskError::Memory(1 << 30).to_string().contains("--memory"));
+        assert!(SqlError::Memory(1 << 30).to_string().contains("--memory"));
     }
 
     #[test]
     fn names_are_suggested_in_words() {
         let of = |near: &[&str]| {
             let near = near.iter().map(|it| (*it).to_owned()).collect();
-            let error = AskError::UnknownTable {
+            let error = SqlError::UnknownTable {
                 name: "chrn".to_owned(),
                 near,
             };

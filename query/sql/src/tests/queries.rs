@@ -210,7 +210,7 @@ async fn only_the_tables_that_are_named_are_opened() {
         1
     );
     let error = made.ask("SELECT * FROM orders").await.unwrap_err();
-    assert!(matches!(error, AskError::Unreadable { .. }), "{error}");
+    assert!(matches!(error, SqlError::Unreadable { .. }), "{error}");
     assert!(error.to_string().contains("limn index"), "{error}");
 }
 
@@ -237,7 +237,7 @@ async fn a_file_that_has_changed_ends_the_answer() {
         .ask("SELECT sum(amount) FROM orders")
         .await
         .unwrap_err();
-    assert!(matches!(error, AskError::Stale(_)), "{error}");
+    assert!(matches!(error, SqlError::Stale(_)), "{error}");
     let told = error.to_string();
     assert!(
         told.starts_with("sales/orders/2.csv is missing") && told.contains("limn index /lake"),
@@ -286,7 +286,7 @@ async fn lakes_are_told_apart() {
     tables.push(other);
     let both = Engine::new(shared(tables.clone(), &made.store), Limits::default());
     let error = ask(&both, "SELECT name FROM customers").await.unwrap_err();
-    assert!(matches!(error, AskError::SeveralLakes { .. }), "{error}");
+    assert!(matches!(error, SqlError::SeveralLakes { .. }), "{error}");
     let told = ask(&both, "SHOW TABLES LIKE 'crm%'").await.unwrap();
     assert_eq!(told.columns(), ["table", "rows", "columns", "lake"]);
     let one = Arc::into_inner(shared(tables, &made.store)).unwrap();
@@ -299,7 +299,7 @@ async fn lakes_are_told_apart() {
         4
     );
     let error = ask(&one, "SELECT * FROM orders").await.unwrap_err();
-    assert!(matches!(error, AskError::UnknownTable { .. }), "{error}");
+    assert!(matches!(error, SqlError::UnknownTable { .. }), "{error}");
     let none = Arc::into_inner(shared(made.tables.clone(), &made.store)).unwrap();
     let error = none.of_lake("/elsewhere").unwrap_err();
     assert!(error.to_string().contains("/lake"), "{error}");

@@ -41,7 +41,7 @@
 //!   the planner comes to a step between two of its own.
 //!
 //! # Recovery
-//! Nothing is kept: run again. [`AskError::is_retryable`] says whether that alone can help.
+//! Nothing is kept: run again. [`SqlError::is_retryable`] says whether that alone can help.
 //! Temporary files go with the query; those of a killed process are in the system's folder for
 //! such.
 
@@ -83,7 +83,7 @@ pub mod written;
 pub use answer::{Answer, ReadCounts};
 pub use catalogue::{Catalogue, Lake, Line, Tables};
 pub use engine::Engine;
-pub use error::AskError;
+pub use error::SqlError;
 pub use limits::Limits;
 pub use rows::files_of;
 pub use stale::Stale;

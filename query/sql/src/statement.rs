@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Wor
 use limn_store::one_line;
 
 use crate::dialect::Sql;
-use crate::error::AskError;
+use crate::error::SqlError;
 use crate::{check, size};
 
 /// A statement that reads.
@@ -39,7 +39,7 @@ pub(crate) struct Pattern {
 impl Statement {
     /// Parses a statement, and refuses what does not read or is too large. Parsing takes stack in
     /// proportion to the text's length at worst: see [`size::STACK`].
-    pub(crate) fn parse(sql: &str) -> Result<Statement, AskError> {
+    pub(crate) fn parse(sql: &str) -> Result<Statement, SqlError> {
         size::check_text(sql)?;
         let tokens = Tokenizer::new(&Sql::new(0), sql).tokenize_with_location();
         let tokens = tokens.map_err(|error| syntax(&error.to_string()))?;
@@ -68,8 +68,8 @@ impl Statement {
         Ok(statement)
     }
 
-    fn of(parsed: Parsed, words: &str) -> Result<Statement, AskError> {
-        let refused = || AskError::ReadsOnly(format!("{words} is refused"));
+    fn of(parsed: Parsed, words: &str) -> Result<Statement, SqlError> {
+        let refused = || SqlError::ReadsOnly(format!("{words} is refused"));
         match parsed {
             Parsed::Query(query) => Ok(Statement::Query(query)),
             Parsed::Explain {
@@ -88,10 +88,10 @@ impl Statement {
             Parsed::Explain {
                 describe_alias: DescribeAlias::Explain,
                 ..
-            } => Err(AskError::ReadsOnly(
+            } => Err(SqlError::ReadsOnly(
                 "EXPLAIN stands alone, without ANALYZE and other options".to_owned(),
             )),
-            Parsed::Explain { .. } => Err(AskError::ReadsOnly(
+            Parsed::Explain { .. } => Err(SqlError::ReadsOnly(
                 "DESCRIBE takes a table, EXPLAIN a query".to_owned(),
             )),
             Parsed::ExplainTable { table_name, .. } => Ok(Statement::Columns(table_name)),
@@ -144,7 +144,7 @@ fn first_words(tokens: &[TokenWithSpan]) -> String {
     words.take(2).collect::<Vec<String>>().join(" ")
 }
 
-fn tables(options: ShowStatementOptions) -> Result<Statement, AskError> {
+fn tables(options: ShowStatementOptions) -> Result<Statement, SqlError> {
     let ShowStatementOptions {
         show_in: None,
         starts_with: None,
@@ -153,7 +153,7 @@ fn tables(options: ShowStatementOptions) -> Result<Statement, AskError> {
         filter_position,
     } = options
     else {
-        return Err(AskError::Unsupported(
+        return Err(SqlError::Unsupported(
             "SHOW TABLES with anything but LIKE".to_owned(),
         ));
     };
@@ -166,7 +166,7 @@ fn tables(options: ShowStatementOptions) -> Result<Statement, AskError> {
         Some(ShowStatementFilter::Like(like)) => (like, false),
         Some(ShowStatementFilter::ILike(like)) => (like, true),
         Some(_) => {
-            return Err(AskError::Unsupported(
+            return Err(SqlError::Unsupported(
                 "SHOW TABLES with anything but LIKE".to_owned(),
             ));
         }
@@ -174,7 +174,7 @@ fn tables(options: ShowStatementOptions) -> Result<Statement, AskError> {
     Ok(Statement::Tables(Some(Pattern { like, any_case })))
 }
 
-fn columns(options: ShowStatementOptions) -> Result<Statement, AskError> {
+fn columns(options: ShowStatementOptions) -> Result<Statement, SqlError> {
     let show_in = options.show_in.filter(|it| {
         let of = it.parent_type.as_ref();
         of.is_none_or(|it| *it == ShowStatementInParentType::Table)
@@ -184,14 +184,14 @@ fn columns(options: ShowStatementOptions) -> Result<Statement, AskError> {
         options.filter_position,
     ) {
         (Some(table), None) => Ok(Statement::Columns(table)),
-        _ => Err(AskError::Unsupported(
+        _ => Err(SqlError::Unsupported(
             "SHOW COLUMNS but with FROM and a table".to_owned(),
         )),
     }
 }
 
 /// Refuses what begins as no statement that reads does, and what is several.
-fn check_tokens(tokens: &[TokenWithSpan]) -> Result<(), AskError> {
+fn check_tokens(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
     let mut tokens = tokens
         .iter()
         .map(|it| &it.token)
@@ -216,25 +216,25 @@ fn check_tokens(tokens: &[TokenWithSpan]) -> Result<(), AskError> {
             Keyword::NoKeyword => {}
             _ => {
                 let word = one_line(&value.to_uppercase());
-                return Err(AskError::ReadsOnly(format!("{word} is refused")));
+                return Err(SqlError::ReadsOnly(format!("{word} is refused")));
             }
         },
         Some(_) => {}
     }
     let mut after = tokens.skip_while(|it| **it != Token::SemiColon);
     if after.any(|it| *it != Token::SemiColon) {
-        return Err(AskError::ReadsOnly(
+        return Err(SqlError::ReadsOnly(
             "there are several statements, and one is answered at a time".to_owned(),
         ));
     }
     Ok(())
 }
 
-fn syntax(cause: &str) -> AskError {
-    AskError::Syntax(one_line(cause))
+fn syntax(cause: &str) -> SqlError {
+    SqlError::Syntax(one_line(cause))
 }
 
-fn of_parser(error: ParserError) -> AskError {
+fn of_parser(error: ParserError) -> SqlError {
     match error {
         ParserError::RecursionLimitExceeded => size::too_nested(),
         ParserError::TokenizerError(cause) | ParserError::ParserError(cause) => syntax(&cause),
@@ -343,7 +343,7 @@ mod tests {
         ] {
             let error = Statement::parse(sql).unwrap_err();
             let line = error.to_string();
-            assert!(matches!(error, AskError::ReadsOnly(_)), "{sql}: {line}");
+            assert!(matches!(error, SqlError::ReadsOnly(_)), "{sql}: {line}");
             assert!(
                 line.starts_with("limn sql reads only: ") && !line.contains('\n'),
                 "{line}"
@@ -363,7 +363,7 @@ mod tests {
         ] {
             let error = Statement::parse(sql).unwrap_err();
             assert!(
-                matches!(error, AskError::Unsupported(_) | AskError::Syntax(_)),
+                matches!(error, SqlError::Unsupported(_) | SqlError::Syntax(_)),
                 "{sql}: {error}"
             );
         }
@@ -381,7 +381,7 @@ mod tests {
             "SELECT 1 2 3",
         ] {
             let error = Statement::parse(sql).unwrap_err();
-            assert!(matches!(error, AskError::Syntax(_)), "{sql}: {error}");
+            assert!(matches!(error, SqlError::Syntax(_)), "{sql}: {error}");
             assert!(!error.to_string().contains('\n'), "{error}");
         }
     }

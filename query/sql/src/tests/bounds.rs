@@ -99,7 +99,7 @@ fn a_query_without_end_is_stopped() {
     ] {
         let begun = Instant::now();
         let error = runtime.block_on(ask(&engine, sql)).unwrap_err();
-        let is_limit = matches!(error, AskError::Timeout(_) | AskError::Memory(_));
+        let is_limit = matches!(error, SqlError::Timeout(_) | SqlError::Memory(_));
         assert!(is_limit, "{sql}: {error}");
         assert!(
             begun.elapsed() < Duration::from_secs(10),
@@ -152,7 +152,7 @@ async fn what_does_not_fit_in_memory_goes_to_disk_or_is_stopped() {
     // A join's smaller side has to fit.
     let join = "SELECT count(*) FROM large a JOIN large b ON a.word = b.word";
     let error = ask(&engine, join).await.unwrap_err();
-    assert!(matches!(error, AskError::Memory(_)), "{error}");
+    assert!(matches!(error, SqlError::Memory(_)), "{error}");
     assert!(error.to_string().contains("--memory"), "{error}");
     // There is a limit on disk, too.
     let engine = made.engine(Limits {
@@ -160,7 +160,7 @@ async fn what_does_not_fit_in_memory_goes_to_disk_or_is_stopped() {
         ..limits
     });
     let error = ask(&engine, sorted).await.unwrap_err();
-    assert!(matches!(error, AskError::Spill(_)), "{error}");
+    assert!(matches!(error, SqlError::Spill(_)), "{error}");
 }
 
 /// On threads with stacks as small as tokio's.
@@ -198,7 +198,7 @@ async fn as_deep_as_is_allowed_is_no_stack_overflow() {
         match asked.await.unwrap() {
             Ok(told) => assert!(told.rows() > 0, "{start}"),
             Err(error) => assert!(
-                matches!(error, AskError::TooLarge { .. }),
+                matches!(error, SqlError::TooLarge { .. }),
                 "{start}: {error}"
             ),
         }
@@ -220,7 +220,7 @@ async fn queries_of_with_count_as_often_as_they_are_named() {
     }
     sql += " SELECT * FROM a39";
     let error = made.ask(&sql).await.unwrap_err();
-    assert!(matches!(error, AskError::TooLarge { .. }), "{error}");
+    assert!(matches!(error, SqlError::TooLarge { .. }), "{error}");
 }
 
 /// Each query of WITH has twice the columns of the one before.
@@ -234,7 +234,7 @@ async fn columns_count_as_often_as_they_are_named() {
         }
         sql += " SELECT * FROM a59";
         let error = made.ask(&sql).await.unwrap_err();
-        assert!(matches!(error, AskError::TooLarge { .. }), "{error}");
+        assert!(matches!(error, SqlError::TooLarge { .. }), "{error}");
         assert!(error.to_string().contains("columns"), "{error}");
     }
 }
@@ -275,7 +275,7 @@ async fn functions_make_no_values_without_bounds() {
     ] {
         let sql = format!("SELECT {call} FROM large");
         let error = made.ask(&sql).await.unwrap_err();
-        assert!(matches!(error, AskError::Execution(_)), "{sql}: {error}");
+        assert!(matches!(error, SqlError::Execution(_)), "{sql}: {error}");
         assert!(error.to_string().contains("are allowed"), "{sql}: {error}");
     }
     for (sql, line) in [
@@ -318,7 +318,7 @@ async fn constants_are_no_longer_than_statements() {
         " || repeat('a', 30000)".repeat(100)
     );
     let error = made.ask(&sql).await.unwrap_err();
-    assert!(matches!(error, AskError::TooLarge { .. }), "{error}");
+    assert!(matches!(error, SqlError::TooLarge { .. }), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -338,7 +338,7 @@ async fn bombs_are_errors() {
         ),
     ] {
         let error = made.ask(&sql).await.unwrap_err();
-        assert!(matches!(error, AskError::TooLarge { .. }), "{error}");
+        assert!(matches!(error, SqlError::TooLarge { .. }), "{error}");
     }
 }
 

@@ -8,7 +8,7 @@ use limn_formats::{ReadOptions, Room};
 use limn_segment::{TableKey, TableRecord};
 use limn_store::Store;
 
-use crate::error::AskError;
+use crate::error::SqlError;
 use crate::names;
 use crate::table::Table;
 
@@ -53,8 +53,8 @@ pub trait Tables: Send + Sync {
     /// statement.
     ///
     /// # Errors
-    /// [`AskError::Catalogue`] if the index cannot be read.
-    fn record(&self, key: &TableKey) -> Result<Arc<TableRecord>, AskError>;
+    /// [`SqlError::Catalogue`] if the index cannot be read.
+    fn record(&self, key: &TableKey) -> Result<Arc<TableRecord>, SqlError>;
 }
 
 /// Records that are at hand, by name and lake.
@@ -86,19 +86,19 @@ impl Tables for Records {
         lakes
     }
 
-    fn record(&self, key: &TableKey) -> Result<Arc<TableRecord>, AskError> {
+    fn record(&self, key: &TableKey) -> Result<Arc<TableRecord>, SqlError> {
         let wanted = (key.name.as_str(), key.lake.as_str());
         let place = self
             .0
             .binary_search_by(|it| (it.name.as_str(), it.lake.as_str()).cmp(&wanted));
         match place {
             Ok(place) => Ok(Arc::clone(&self.0[place])),
-            Err(_) => Err(AskError::Internal(format!("'{}' is gone", key.name))),
+            Err(_) => Err(SqlError::Internal(format!("'{}' is gone", key.name))),
         }
     }
 }
 
-type OpenLake = dyn Fn(&str) -> Result<Lake, AskError> + Send + Sync;
+type OpenLake = dyn Fn(&str) -> Result<Lake, SqlError> + Send + Sync;
 
 /// The tables of one snapshot that a caller may see. Names, suggestions and errors are of these
 /// only.
@@ -117,7 +117,7 @@ impl Catalogue {
     /// lake, when a query first names one of its tables.
     pub fn new(
         tables: impl IntoIterator<Item = TableRecord>,
-        open: impl Fn(&str) -> Result<Lake, AskError> + Send + Sync + 'static,
+        open: impl Fn(&str) -> Result<Lake, SqlError> + Send + Sync + 'static,
     ) -> Catalogue {
         let tables = tables.into_iter().filter(|table| !table.removed);
         let mut tables: Vec<Arc<TableRecord>> = tables.map(Arc::new).collect();
@@ -128,7 +128,7 @@ impl Catalogue {
     /// Tables that are looked up; `open` as above.
     pub fn over(
         tables: impl Tables + 'static,
-        open: impl Fn(&str) -> Result<Lake, AskError> + Send + Sync + 'static,
+        open: impl Fn(&str) -> Result<Lake, SqlError> + Send + Sync + 'static,
     ) -> Catalogue {
         Catalogue {
             tables: Box::new(tables),
@@ -142,11 +142,11 @@ impl Catalogue {
     /// Only the tables of this lake.
     ///
     /// # Errors
-    /// [`AskError::UnknownLake`] if there is none.
-    pub fn of_lake(mut self, lake: &str) -> Result<Catalogue, AskError> {
+    /// [`SqlError::UnknownLake`] if there is none.
+    pub fn of_lake(mut self, lake: &str) -> Result<Catalogue, SqlError> {
         let known = self.tables.lakes();
         if !known.contains(&lake) {
-            return Err(AskError::UnknownLake {
+            return Err(SqlError::UnknownLake {
                 lake: lake.to_owned(),
                 known: known.into_iter().map(str::to_owned).collect(),
             });
@@ -177,17 +177,17 @@ impl Catalogue {
     }
 
     /// The record of the table that these parts of a name mean.
-    pub(crate) fn record(&self, parts: &[&str]) -> Result<Arc<TableRecord>, AskError> {
+    pub(crate) fn record(&self, parts: &[&str]) -> Result<Arc<TableRecord>, SqlError> {
         self.tables.record(&names::resolve(self, parts)?)
     }
 
     /// The rows of a table. Its files' summaries are parsed here, and of no other table.
-    pub(crate) fn table(&self, record: Arc<TableRecord>) -> Result<Table, AskError> {
+    pub(crate) fn table(&self, record: Arc<TableRecord>) -> Result<Table, SqlError> {
         let lake = self.lake(&record.lake)?;
         Table::open(record, lake)
     }
 
-    fn lake(&self, url: &str) -> Result<Lake, AskError> {
+    fn lake(&self, url: &str) -> Result<Lake, SqlError> {
         // A panic elsewhere leaves nothing half-done here.
         let mut lakes = self.lakes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(lake) = lakes.get(url) {

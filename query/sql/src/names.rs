@@ -11,7 +11,7 @@ use limn_formats::Format;
 use limn_segment::TableKey;
 
 use crate::catalogue::Catalogue;
-use crate::error::AskError;
+use crate::error::SqlError;
 use crate::near::near;
 
 /// Tables among which names like one that does not exist are looked for: among more it would take
@@ -28,7 +28,7 @@ pub(crate) fn parts(name: &ObjectName) -> Vec<&str> {
 ///
 /// # Errors
 /// There is none, or several.
-pub(crate) fn resolve(catalogue: &Catalogue, parts: &[&str]) -> Result<TableKey, AskError> {
+pub(crate) fn resolve(catalogue: &Catalogue, parts: &[&str]) -> Result<TableKey, SqlError> {
     let wanted = Wanted::of(parts);
     let mut tables: Vec<TableKey> = wanted
         .last_parts()
@@ -53,28 +53,28 @@ pub(crate) fn resolve(catalogue: &Catalogue, parts: &[&str]) -> Result<TableKey,
     Err(unknown(&wanted, catalogue))
 }
 
-fn ambiguous(wanted: &Wanted, several: &[&TableKey]) -> AskError {
+fn ambiguous(wanted: &Wanted, several: &[&TableKey]) -> SqlError {
     let names: BTreeSet<&str> = several.iter().map(|it| it.name.as_str()).collect();
     let owned = |texts: BTreeSet<&str>| texts.into_iter().map(str::to_owned).collect();
     if let (Some(name), 1) = (names.first(), names.len()) {
         let lakes: BTreeSet<&str> = several.iter().map(|it| it.lake.as_str()).collect();
-        return AskError::SeveralLakes {
+        return SqlError::SeveralLakes {
             name: (*name).to_owned(),
             lakes: owned(lakes),
         };
     }
-    AskError::AmbiguousTable {
+    SqlError::AmbiguousTable {
         name: wanted.written.clone(),
         tables: owned(names),
     }
 }
 
-fn unknown(wanted: &Wanted, catalogue: &Catalogue) -> AskError {
+fn unknown(wanted: &Wanted, catalogue: &Catalogue) -> SqlError {
     let (path, written) = (&wanted.path, &wanted.written);
     let begins = written.starts_with(['/', '.', '~']);
     let is_path = begins || written.contains("://") || written.contains('\\');
     if is_path {
-        return AskError::ReadsOnly(format!(
+        return SqlError::ReadsOnly(format!(
             "'{written}' is a path or URL, and only tables of the index can be read"
         ));
     }
@@ -96,7 +96,7 @@ fn unknown(wanted: &Wanted, catalogue: &Catalogue) -> AskError {
     if alike.is_empty() {
         alike = like(path);
     }
-    AskError::UnknownTable {
+    SqlError::UnknownTable {
         name: wanted.written.clone(),
         near: alike,
     }
@@ -178,13 +178,13 @@ mod tests {
         ("/lake", "mixed"),
     ];
 
-    fn meant(parts: &[&str]) -> Result<String, AskError> {
+    fn meant(parts: &[&str]) -> Result<String, SqlError> {
         let records = TABLES.iter().map(|(lake, name)| TableRecord {
             lake: (*lake).to_owned(),
             name: (*name).to_owned(),
             ..TableRecord::default()
         });
-        let open = |_: &str| Err(AskError::Unsupported("lake".to_owned()));
+        let open = |_: &str| Err(SqlError::Unsupported("lake".to_owned()));
         let catalogue = Catalogue::new(records, open);
         resolve(&catalogue, parts).map(|key| key.name)
     }
@@ -241,7 +241,7 @@ mod tests {
             "../x.csv",
             "~/x.csv",
         ] {
-            assert!(matches!(error(&[path]), AskError::ReadsOnly(_)), "{path}");
+            assert!(matches!(error(&[path]), SqlError::ReadsOnly(_)), "{path}");
         }
     }
 }

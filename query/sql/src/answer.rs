@@ -15,7 +15,7 @@ use futures::{FutureExt, Stream, StreamExt};
 use limn_store::one_line;
 use tokio::time::{Instant, Sleep};
 
-use crate::error::AskError;
+use crate::error::SqlError;
 use crate::failure;
 use crate::limits::Limits;
 use crate::notes::Notes;
@@ -192,7 +192,7 @@ impl Answer {
 }
 
 impl Stream for Answer {
-    type Item = Result<RecordBatch, AskError>;
+    type Item = Result<RecordBatch, SqlError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
@@ -203,7 +203,7 @@ impl Stream for Answer {
             if this.deadline.poll_unpin(context).is_ready() {
                 this.end();
                 this.has_failed = true;
-                return Poll::Ready(Some(Err(AskError::Timeout(this.limits.timeout))));
+                return Poll::Ready(Some(Err(SqlError::Timeout(this.limits.timeout))));
             }
             let polled = futures::ready!(this.batches.poll_next_unpin(context));
             match polled.map(|batch| batch.and_then(|batch| this.named(batch))) {

@@ -19,7 +19,7 @@ use limn_profile::{FileSummary, Redact};
 use limn_segment::{ColumnRecord, FileRecord, TableRecord};
 use limn_store::Store;
 
-use crate::{AskError, Catalogue, Engine, Lake, Limits, ReadCounts};
+use crate::{Catalogue, Engine, Lake, Limits, ReadCounts, SqlError};
 
 /// A lake and the tables that its index has.
 struct Made {
@@ -95,7 +95,7 @@ impl Made {
         Engine::new(Catalogue::new(self.tables.clone(), open), limits)
     }
 
-    async fn ask(&self, sql: &str) -> Result<Told, AskError> {
+    async fn ask(&self, sql: &str) -> Result<Told, SqlError> {
         ask(&self.engine(Limits::default()), sql).await
     }
 }
@@ -150,7 +150,7 @@ struct Told {
     read: ReadCounts,
 }
 
-async fn ask(engine: &Engine, sql: &str) -> Result<Told, AskError> {
+async fn ask(engine: &Engine, sql: &str) -> Result<Told, SqlError> {
     let mut answer = engine.run(sql).await?;
     let mut batches = vec![RecordBatch::new_empty(answer.schema())];
     while let Some(batch) = answer.try_next().await? {

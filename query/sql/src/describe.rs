@@ -9,12 +9,12 @@ use arrow::error::ArrowError;
 
 use crate::catalogue::{Catalogue, Line};
 use crate::cells::type_word;
-use crate::error::AskError;
+use crate::error::SqlError;
 use crate::statement::Pattern;
 use crate::table::Table;
 
 /// A table's columns: name, type, and what is known of each in words.
-pub(crate) fn columns(table: &Table) -> Result<RecordBatch, AskError> {
+pub(crate) fn columns(table: &Table) -> Result<RecordBatch, SqlError> {
     let mut names: Vec<&str> = Vec::new();
     let mut types: Vec<Option<&str>> = Vec::new();
     let mut about: Vec<Option<String>> = Vec::new();
@@ -46,7 +46,7 @@ pub(crate) fn columns(table: &Table) -> Result<RecordBatch, AskError> {
 pub(crate) fn tables(
     catalogue: &Catalogue,
     pattern: Option<&Pattern>,
-) -> Result<RecordBatch, AskError> {
+) -> Result<RecordBatch, SqlError> {
     let mut tables: Vec<Line<'_>> = catalogue.lines().collect();
     tables.sort_unstable_by_key(|it| (it.name, it.lake));
     let names = StringArray::from_iter_values(tables.iter().map(|it| it.name));
@@ -73,15 +73,15 @@ pub(crate) fn tables(
     }
 }
 
-fn wanted(names: &StringArray, pattern: &Pattern) -> Result<BooleanArray, AskError> {
+fn wanted(names: &StringArray, pattern: &Pattern) -> Result<BooleanArray, SqlError> {
     let text = StringArray::new_scalar(&pattern.like);
     let told = match pattern.any_case {
         true => ilike(names, &text),
         false => like(names, &text),
     };
-    told.map_err(|error| AskError::Plan(limn_store::one_line(&error.to_string())))
+    told.map_err(|error| SqlError::Plan(limn_store::one_line(&error.to_string())))
 }
 
-fn failed(error: &ArrowError) -> AskError {
-    AskError::Internal(limn_store::one_line(&error.to_string()))
+fn failed(error: &ArrowError) -> SqlError {
+    SqlError::Internal(limn_store::one_line(&error.to_string()))
 }

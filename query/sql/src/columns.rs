@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use limn_store::one_line;
 
-use crate::error::AskError;
+use crate::error::SqlError;
 use crate::relations::{Walk, Withs};
 use crate::scope::{Column, Columns, Relation, Scopes, is_resolved, resolved};
 use crate::size::{self, COLUMNS};
@@ -30,7 +30,7 @@ impl Walk<'_> {
         items: &mut [SelectItem],
         scopes: Scopes<'_>,
         withs: &Withs,
-    ) -> Result<Projection, AskError> {
+    ) -> Result<Projection, SqlError> {
         let mut made = Projection {
             columns: Columns::default(),
             aliases: Vec::new(),
@@ -86,7 +86,7 @@ impl Walk<'_> {
         options: &mut WildcardAdditionalOptions,
         scopes: Scopes<'_>,
         withs: &Withs,
-    ) -> Result<Columns, AskError> {
+    ) -> Result<Columns, SqlError> {
         let SelectItemQualifiedWildcardKind::ObjectName(name) = of else {
             self.exprs(of, scopes, withs)?;
             return Ok(Columns::unknown());
@@ -108,7 +108,7 @@ impl Walk<'_> {
         options: &mut WildcardAdditionalOptions,
         scopes: Scopes<'_>,
         withs: &Withs,
-    ) -> Result<Columns, AskError> {
+    ) -> Result<Columns, SqlError> {
         let mut columns = Columns::default();
         for relation in relations {
             self.count_columns(&relation.columns)?;
@@ -148,7 +148,7 @@ impl Walk<'_> {
 
     /// Refuses what has too many columns in all: each `SELECT *, *` of the one before has twice as
     /// many.
-    pub(crate) fn count_columns(&mut self, more: &Columns) -> Result<(), AskError> {
+    pub(crate) fn count_columns(&mut self, more: &Columns) -> Result<(), SqlError> {
         self.columns = self.columns.saturating_add(more.list.len());
         match self.columns > COLUMNS {
             true => Err(size::too_many_columns()),
@@ -157,7 +157,7 @@ impl Walk<'_> {
     }
 
     /// Says which columns `*` does not stand for.
-    fn note_withheld(&self, columns: &Columns) -> Result<(), AskError> {
+    fn note_withheld(&self, columns: &Columns) -> Result<(), SqlError> {
         let mut withheld: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for hidden in columns.list.iter().filter_map(|it| it.withheld.as_ref()) {
             let column = format!("'{}'", one_line(&hidden.column));
@@ -165,7 +165,7 @@ impl Walk<'_> {
         }
         let is_empty = columns.list.iter().all(|it| it.withheld.is_some()) && !columns.has_others;
         if let (Some((table, _)), true) = (withheld.first_key_value(), is_empty) {
-            return Err(AskError::AllWithheld {
+            return Err(SqlError::AllWithheld {
                 table: (*table).to_owned(),
             });
         }
@@ -205,7 +205,7 @@ fn last_name(expr: &Expr) -> Option<&str> {
     }
 }
 
-fn excluded(name: &mut ObjectName, scopes: Scopes<'_>) -> Result<Option<String>, AskError> {
+fn excluded(name: &mut ObjectName, scopes: Scopes<'_>) -> Result<Option<String>, SqlError> {
     let Some(ObjectNamePart::Identifier(ident)) = name.0.last_mut() else {
         return Ok(None);
     };
@@ -213,7 +213,7 @@ fn excluded(name: &mut ObjectName, scopes: Scopes<'_>) -> Result<Option<String>,
     Ok(Some(ident.value.clone()))
 }
 
-fn resolve(ident: &mut Ident, scopes: Scopes<'_>) -> Result<(), AskError> {
+fn resolve(ident: &mut Ident, scopes: Scopes<'_>) -> Result<(), SqlError> {
     if !is_resolved(ident)
         && let Some(name) = scopes.column(ident)?
     {
@@ -262,7 +262,7 @@ impl<'w, 'a, 's> Exprs<'w, 'a, 's> {
         part: &mut impl VisitMut,
         scopes: Scopes<'s>,
         withs: &'s Withs,
-    ) -> Result<(), AskError> {
+    ) -> Result<(), SqlError> {
         let mut exprs = Exprs {
             walk,
             scopes,
@@ -275,7 +275,7 @@ impl<'w, 'a, 's> Exprs<'w, 'a, 's> {
         }
     }
 
-    fn expr(&mut self, expr: &mut Expr) -> Result<(), AskError> {
+    fn expr(&mut self, expr: &mut Expr) -> Result<(), SqlError> {
         match expr {
             Expr::Identifier(ident) => {
                 // `@x` is a variable, of which there is none.
@@ -311,7 +311,7 @@ impl<'w, 'a, 's> Exprs<'w, 'a, 's> {
         }
     }
 
-    fn path(&self, parts: &[Ident]) -> Result<Option<Vec<Ident>>, AskError> {
+    fn path(&self, parts: &[Ident]) -> Result<Option<Vec<Ident>>, SqlError> {
         if parts.iter().any(is_resolved) {
             return Ok(None);
         }
@@ -319,7 +319,7 @@ impl<'w, 'a, 's> Exprs<'w, 'a, 's> {
     }
 
     /// `t.list[1].field`: names up to the first bracket are a path; names behind it are fields.
-    fn access(&self, root: &mut Expr, chain: &mut Vec<AccessExpr>) -> Result<(), AskError> {
+    fn access(&self, root: &mut Expr, chain: &mut Vec<AccessExpr>) -> Result<(), SqlError> {
         for access in chain.iter_mut() {
             if let AccessExpr::Dot(expr) = access
                 && let Some(user) = user(expr)
@@ -370,9 +370,9 @@ impl<'w, 'a, 's> Exprs<'w, 'a, 's> {
 }
 
 impl VisitorMut for Exprs<'_, '_, '_> {
-    type Break = AskError;
+    type Break = SqlError;
 
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<AskError> {
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
         if self.within == 0
             && let Err(error) = self.walk.query(query, self.withs, Some(&self.scopes))
         {
@@ -382,12 +382,12 @@ impl VisitorMut for Exprs<'_, '_, '_> {
         ControlFlow::Continue(())
     }
 
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<AskError> {
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<SqlError> {
         self.within -= 1;
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<AskError> {
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
         if self.within > 0 {
             return ControlFlow::Continue(());
         }

@@ -15,7 +15,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use crate::error::AskError;
+use crate::error::SqlError;
 
 /// Bytes of a statement.
 const TEXT: usize = 256 << 10;
@@ -37,10 +37,10 @@ const STEPS: usize = 400;
 pub(crate) const STACK: usize = 256 << 20;
 
 /// Refuses a text that is too long.
-pub(crate) fn check_text(sql: &str) -> Result<(), AskError> {
+pub(crate) fn check_text(sql: &str) -> Result<(), SqlError> {
     let bytes = sql.len();
     if bytes > TEXT {
-        return Err(AskError::TooLarge {
+        return Err(SqlError::TooLarge {
             what: format!("it has {bytes} bytes"),
             most: TEXT,
             remedy: "put long lists of values in a table and join it",
@@ -50,7 +50,7 @@ pub(crate) fn check_text(sql: &str) -> Result<(), AskError> {
 }
 
 /// Refuses brackets that are too deep.
-pub(crate) fn check_tokens(tokens: &[TokenWithSpan]) -> Result<(), AskError> {
+pub(crate) fn check_tokens(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
     // The brackets that are open: how often the parser may try what is in each.
     let mut open: Vec<usize> = Vec::new();
     // `a[1][1]…` and `INT[][]…`: each bracket is a level more. `ARRAY<ARRAY<…`: likewise.
@@ -115,8 +115,8 @@ fn begins_type(token: &Token) -> bool {
 }
 
 /// The error of brackets, queries or types that are too deep.
-pub(crate) fn too_nested() -> AskError {
-    AskError::TooLarge {
+pub(crate) fn too_nested() -> SqlError {
+    SqlError::TooLarge {
         what: "its brackets or queries are too deep in each other".to_owned(),
         most: NESTED,
         remedy: "give inner queries names, with WITH",
@@ -124,7 +124,7 @@ pub(crate) fn too_nested() -> AskError {
 }
 
 /// Refuses expressions that are too deep, and too many tables.
-pub(crate) fn check(query: &Query) -> Result<(), AskError> {
+pub(crate) fn check(query: &Query) -> Result<(), SqlError> {
     let mut measure = Measure {
         depth: 0,
         relations: 0,
@@ -141,7 +141,7 @@ struct Measure {
 }
 
 impl Measure {
-    fn relation(&mut self, more: usize) -> ControlFlow<AskError> {
+    fn relation(&mut self, more: usize) -> ControlFlow<SqlError> {
         self.relations += more;
         match self.relations > RELATIONS {
             true => ControlFlow::Break(too_many_relations()),
@@ -151,17 +151,17 @@ impl Measure {
 }
 
 impl Visitor for Measure {
-    type Break = AskError;
+    type Break = SqlError;
 
-    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<AskError> {
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<SqlError> {
         self.relation(1 + set_operations(&query.body))
     }
 
-    fn pre_visit_table_factor(&mut self, _: &TableFactor) -> ControlFlow<AskError> {
+    fn pre_visit_table_factor(&mut self, _: &TableFactor) -> ControlFlow<SqlError> {
         self.relation(1)
     }
 
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<AskError> {
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<SqlError> {
         self.depth += 1;
         // What is one node of the tree, and many levels of the plan.
         let inside = match expr {
@@ -177,7 +177,7 @@ impl Visitor for Measure {
         }
     }
 
-    fn post_visit_expr(&mut self, _: &Expr) -> ControlFlow<AskError> {
+    fn post_visit_expr(&mut self, _: &Expr) -> ControlFlow<SqlError> {
         self.depth -= 1;
         ControlFlow::Continue(())
     }
@@ -206,8 +206,8 @@ fn type_depth(data_type: &DataType) -> usize {
     depth
 }
 
-fn too_deep() -> AskError {
-    AskError::TooLarge {
+fn too_deep() -> SqlError {
+    SqlError::TooLarge {
         what: "an expression has too many levels or terms in a row".to_owned(),
         most: DEEP,
         remedy: "write a = 1 OR a = 2 … as a IN (1, 2, …)",
@@ -215,8 +215,8 @@ fn too_deep() -> AskError {
 }
 
 /// The error of too many tables and queries.
-pub(crate) fn too_many_relations() -> AskError {
-    AskError::TooLarge {
+pub(crate) fn too_many_relations() -> SqlError {
+    SqlError::TooLarge {
         what:
             "it has too many tables and queries, those of WITH counted as often as they are named"
                 .to_owned(),
@@ -226,8 +226,8 @@ pub(crate) fn too_many_relations() -> AskError {
 }
 
 /// The error of too many columns.
-pub(crate) fn too_many_columns() -> AskError {
-    AskError::TooLarge {
+pub(crate) fn too_many_columns() -> SqlError {
+    SqlError::TooLarge {
         what: "its tables and queries have too many columns, counted as often as they are named"
             .to_owned(),
         most: COLUMNS,
@@ -237,7 +237,7 @@ pub(crate) fn too_many_columns() -> AskError {
 
 /// Refuses a plan that is deeper than what was written let expect: some of what is short is long as
 /// a plan.
-pub(crate) fn check_plan(plan: &LogicalPlan) -> Result<(), AskError> {
+pub(crate) fn check_plan(plan: &LogicalPlan) -> Result<(), SqlError> {
     let mut levels = vec![(plan, 1_usize)];
     while let Some((plan, depth)) = levels.pop() {
         if depth > 2 * STEPS {
@@ -251,7 +251,7 @@ pub(crate) fn check_plan(plan: &LogicalPlan) -> Result<(), AskError> {
     Ok(())
 }
 
-fn check_expr(expr: &datafusion::logical_expr::Expr) -> Result<(), AskError> {
+fn check_expr(expr: &datafusion::logical_expr::Expr) -> Result<(), SqlError> {
     let mut levels = vec![(expr, 1_usize)];
     while let Some((expr, depth)) = levels.pop() {
         if depth > 2 * DEEP {
@@ -260,7 +260,7 @@ fn check_expr(expr: &datafusion::logical_expr::Expr) -> Result<(), AskError> {
         // What is computed of constants while planning may stand in every row.
         if matches!(expr, datafusion::logical_expr::Expr::Literal(value, _) if value.size() > 2 * TEXT)
         {
-            return Err(AskError::TooLarge {
+            return Err(SqlError::TooLarge {
                 what: "a constant that it computes is too long, in bytes".to_owned(),
                 most: 2 * TEXT,
                 remedy: "compute shorter ones",
@@ -277,7 +277,7 @@ fn check_expr(expr: &datafusion::logical_expr::Expr) -> Result<(), AskError> {
 }
 
 /// As [`check_plan`], of the plan that is run.
-pub(crate) fn check_steps(plan: &dyn ExecutionPlan) -> Result<(), AskError> {
+pub(crate) fn check_steps(plan: &dyn ExecutionPlan) -> Result<(), SqlError> {
     let mut levels = vec![(plan, 1_usize)];
     while let Some((plan, depth)) = levels.pop() {
         if depth > STEPS {
@@ -292,8 +292,8 @@ pub(crate) fn check_steps(plan: &dyn ExecutionPlan) -> Result<(), AskError> {
     Ok(())
 }
 
-fn too_many_steps() -> AskError {
-    AskError::TooLarge {
+fn too_many_steps() -> SqlError {
+    SqlError::TooLarge {
         what: "its plan has too many steps, one above the other".to_owned(),
         most: STEPS,
         remedy: "join fewer tables, and ask in several statements",
@@ -307,7 +307,7 @@ mod tests {
     use crate::statement::Statement;
 
     /// Parses on a stack as the planner's.
-    fn parse(sql: String) -> Result<(), AskError> {
+    fn parse(sql: String) -> Result<(), SqlError> {
         let thread = std::thread::Builder::new().stack_size(STACK);
         let parsed = thread.spawn(move || Statement::parse(&sql).map(drop));
         parsed.unwrap().join().unwrap()
@@ -317,7 +317,7 @@ mod tests {
         let start: String = sql.chars().take(60).collect();
         let parsed = parse(sql);
         assert!(
-            matches!(parsed, Err(AskError::TooLarge { .. } | AskError::Syntax(_))),
+            matches!(parsed, Err(SqlError::TooLarge { .. } | SqlError::Syntax(_))),
             "{start}… {parsed:?}"
         );
     }

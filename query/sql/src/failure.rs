@@ -9,7 +9,7 @@ use limn_lake::scan::ScanError;
 use limn_store::one_line;
 
 use crate::blame;
-use crate::error::AskError;
+use crate::error::SqlError;
 use crate::functions;
 use crate::limits::Limits;
 use crate::near::near;
@@ -48,12 +48,12 @@ pub(crate) fn planning(
     sql: &str,
     tables: &BTreeMap<String, Arc<Table>>,
     limits: &Limits,
-) -> AskError {
+) -> SqlError {
     let schema = match error.find_root() {
         DataFusionError::SchemaError(schema, _) => schema,
         DataFusionError::Plan(cause) | DataFusionError::Internal(cause) => {
             let told = blame::of_types(cause, sql, tables);
-            return told.map_or_else(|| running(error, limits), AskError::Plan);
+            return told.map_or_else(|| running(error, limits), SqlError::Plan);
         }
         _ => return running(error, limits),
     };
@@ -64,19 +64,19 @@ pub(crate) fn planning(
             let has = |table: &&Arc<Table>| table.schema.index_of(name).is_ok();
             let of = tables.values().filter(has);
             let columns = of.map(|table| format!("that of '{}'", one_line(table.name())));
-            AskError::AmbiguousColumn {
+            SqlError::AmbiguousColumn {
                 name: one_line(name),
                 columns: columns.collect(),
             }
         }
-        other => AskError::Plan(one_line(&other.to_string())),
+        other => SqlError::Plan(one_line(&other.to_string())),
     }
 }
 
-fn unknown_column(name: &str, sql: &str, tables: &BTreeMap<String, Arc<Table>>) -> AskError {
+fn unknown_column(name: &str, sql: &str, tables: &BTreeMap<String, Arc<Table>>) -> SqlError {
     for table in tables.values() {
         if let Some(hidden) = table.withheld.iter().find(|it| same(&it.name, name)) {
-            return AskError::Withheld {
+            return SqlError::Withheld {
                 column: hidden.name.clone(),
                 table: table.name().to_owned(),
                 sensitive: hidden.sensitive.clone(),
@@ -88,7 +88,7 @@ fn unknown_column(name: &str, sql: &str, tables: &BTreeMap<String, Arc<Table>>) 
         1 => tables.values().next(),
         _ => None,
     };
-    AskError::UnknownColumn {
+    SqlError::UnknownColumn {
         name: one_line(name),
         table: only.map(|table| table.name().to_owned()),
         near: near(name, fields.map(|it| it.name().as_str())),
@@ -97,34 +97,34 @@ fn unknown_column(name: &str, sql: &str, tables: &BTreeMap<String, Arc<Table>>) 
 }
 
 /// Why a query ended before its end.
-pub(crate) fn running(error: &DataFusionError, limits: &Limits) -> AskError {
+pub(crate) fn running(error: &DataFusionError, limits: &Limits) -> SqlError {
     let root = error.find_root();
     // Memory and disk are told by the words alone, and disk as an error of writing.
     if error.to_string().contains(DISK) {
-        return AskError::Spill(limits.spill_bytes);
+        return SqlError::Spill(limits.spill_bytes);
     }
     let told = || one_line(&without_tree(&without_prefix(&root.strip_backtrace())));
     match root {
-        DataFusionError::External(error) if error.is::<Over>() => AskError::Timeout(limits.timeout),
+        DataFusionError::External(error) if error.is::<Over>() => SqlError::Timeout(limits.timeout),
         DataFusionError::External(error) => {
             let scan = error.downcast_ref::<ScanError>();
             let stale = error.downcast_ref::<Stale>();
             match (stale, scan) {
-                (Some(stale), _) => AskError::Stale(Box::new(stale.clone())),
-                (None, Some(error)) => AskError::Scan(error.clone()),
-                (None, None) => AskError::Execution(told()),
+                (Some(stale), _) => SqlError::Stale(Box::new(stale.clone())),
+                (None, Some(error)) => SqlError::Scan(error.clone()),
+                (None, None) => SqlError::Execution(told()),
             }
         }
-        DataFusionError::ResourcesExhausted(_) => AskError::Memory(limits.memory_bytes),
-        DataFusionError::Plan(cause) => AskError::Plan(of_function(cause).unwrap_or_else(told)),
-        DataFusionError::SchemaError(..) => AskError::Plan(told()),
+        DataFusionError::ResourcesExhausted(_) => SqlError::Memory(limits.memory_bytes),
+        DataFusionError::Plan(cause) => SqlError::Plan(of_function(cause).unwrap_or_else(told)),
+        DataFusionError::SchemaError(..) => SqlError::Plan(told()),
         DataFusionError::NotImplemented(cause) => {
             let cause = one_line(&without_tree(cause));
-            AskError::Plan(format!("limn sql does not have this: {cause}"))
+            SqlError::Plan(format!("limn sql does not have this: {cause}"))
         }
-        DataFusionError::SQL(..) => AskError::Syntax(told()),
-        DataFusionError::Internal(cause) => AskError::Internal(one_line(&without_tree(cause))),
-        _ => AskError::Execution(told()),
+        DataFusionError::SQL(..) => SqlError::Syntax(told()),
+        DataFusionError::Internal(cause) => SqlError::Internal(one_line(&without_tree(cause))),
+        _ => SqlError::Execution(told()),
     }
 }
 
@@ -194,7 +194,7 @@ mod tests {
         let arrow = ArrowError::ExternalError(Box::new(inner));
         let outer = DataFusionError::ArrowError(Box::new(arrow), None).context("somewhere");
         let told = running(&outer, &Limits::default());
-        assert!(matches!(&told, AskError::Scan(it) if *it == scan), "{told}");
+        assert!(matches!(&told, SqlError::Scan(it) if *it == scan), "{told}");
         assert_eq!(told.to_string(), scan.to_string());
     }
 
@@ -205,9 +205,9 @@ mod tests {
             running(&error, &Limits::default())
         };
         let memory = of("Failed to allocate additional 1.0 MB for Sort");
-        assert!(matches!(memory, AskError::Memory(_)), "{memory}");
+        assert!(matches!(memory, SqlError::Memory(_)), "{memory}");
         let disk = of("The used disk space during the spilling process has exceeded the limit");
-        assert!(matches!(disk, AskError::Spill(_)), "{disk}");
+        assert!(matches!(disk, SqlError::Spill(_)), "{disk}");
     }
 
     #[test]

@@ -12,10 +12,10 @@ use datafusion::sql::sqlparser::ast::{
 };
 use limn_store::one_line;
 
-use crate::error::AskError;
+use crate::error::SqlError;
 
 /// Refuses a query that does more than read tables by name.
-pub(crate) fn reads_only(query: &Query) -> Result<(), AskError> {
+pub(crate) fn reads_only(query: &Query) -> Result<(), SqlError> {
     match query.visit(&mut Check) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
@@ -24,10 +24,10 @@ pub(crate) fn reads_only(query: &Query) -> Result<(), AskError> {
 
 struct Check;
 
-type Checked = ControlFlow<AskError>;
+type Checked = ControlFlow<SqlError>;
 
 impl Visitor for Check {
-    type Break = AskError;
+    type Break = SqlError;
 
     fn pre_visit_query(&mut self, query: &Query) -> Checked {
         if !query.locks.is_empty() {
@@ -193,9 +193,9 @@ fn has_none_of(parts: &[(bool, &str)]) -> Checked {
 }
 
 fn refuse(why: &str) -> Checked {
-    Checked::Break(AskError::ReadsOnly(why.to_owned()))
+    Checked::Break(SqlError::ReadsOnly(why.to_owned()))
 }
 
 fn lacks(what: &str) -> Checked {
-    Checked::Break(AskError::Unsupported(what.to_owned()))
+    Checked::Break(SqlError::Unsupported(what.to_owned()))
 }

@@ -9,7 +9,7 @@ use limn_segment::{ColumnRecord, TableRecord};
 use limn_store::Store;
 
 use crate::catalogue::Lake;
-use crate::error::AskError;
+use crate::error::SqlError;
 use crate::rows::{WithheldByFiles, left_out, rows_of};
 
 /// A table that a statement names.
@@ -37,7 +37,7 @@ pub(crate) struct Withheld {
 }
 
 impl Table {
-    pub(crate) fn open(record: Arc<TableRecord>, lake: Lake) -> Result<Table, AskError> {
+    pub(crate) fn open(record: Arc<TableRecord>, lake: Lake) -> Result<Table, SqlError> {
         let store = lake.store.counted();
         let (rows, by_files) = rows_of(&record, store.clone(), lake.options)?;
         let left_out = left_out(&record);

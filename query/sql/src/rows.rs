@@ -10,7 +10,7 @@ use limn_profile::{FileSummary, LoggedColumns};
 use limn_segment::{FileRecord, TableRecord};
 use limn_store::{Store, one_line};
 
-use crate::error::AskError;
+use crate::error::SqlError;
 
 /// Columns that files withhold, by name, and what each holds, if that is why.
 pub(crate) type WithheldByFiles = BTreeMap<String, Option<String>>;
@@ -23,7 +23,7 @@ pub(crate) fn rows_of(
     record: &TableRecord,
     store: Store,
     options: ReadOptions,
-) -> Result<(TableRows, WithheldByFiles), AskError> {
+) -> Result<(TableRows, WithheldByFiles), SqlError> {
     let files = files_of(record)?;
     let mut withheld = WithheldByFiles::new();
     let table = files.iter().find_map(|(file, _)| file.logged_table());
@@ -46,8 +46,8 @@ pub(crate) fn rows_of(
 ///
 /// # Errors
 /// None of its files could be read, or limn cannot read any more what it knows of one.
-pub fn files_of(record: &TableRecord) -> Result<Vec<(TableFile, FileSummary)>, AskError> {
-    let unreadable = |cause: String| AskError::Unreadable {
+pub fn files_of(record: &TableRecord) -> Result<Vec<(TableFile, FileSummary)>, SqlError> {
+    let unreadable = |cause: String| SqlError::Unreadable {
         table: record.name.clone(),
         cause,
     };

@@ -6,7 +6,7 @@ use limn_lake::why::{Known, KnownColumn, Why, why};
 use limn_profile::FileSummary;
 use limn_segment::TableRecord;
 
-use crate::error::AskError;
+use crate::error::SqlError;
 use crate::rows::files_of;
 
 /// Why a table is what it is, and how its files are read. `others` are further tables of its lake:
@@ -14,13 +14,13 @@ use crate::rows::files_of;
 /// may be a value.
 ///
 /// # Errors
-/// [`AskError::Unreadable`] if none of its files could be read, or limn cannot read any more what
+/// [`SqlError::Unreadable`] if none of its files could be read, or limn cannot read any more what
 /// it knows of one.
 pub fn why_of(
     record: &TableRecord,
     others: &[TableRecord],
     shows_values: bool,
-) -> Result<Why, AskError> {
+) -> Result<Why, SqlError> {
     let files = files_of(record)?;
     let is_beside = |other: &&TableRecord| {
         other.lake == record.lake && other.name != record.name && lies_beside(record, other)
