@@ -1,0 +1,12 @@
+//! Answers to questions: SQL and semantic operators over tables that were found (TAG, CIDR 2025).
+//!
+//! A question becomes a [`plan`]: a typed document of stages, which people and models edit and
+//! which is the only thing that runs. Its way:
+//!
+//! 1. `write` makes a plan of a question, from the columns and cells that it needs.
+//! 2. `check` says what is wrong with a plan before anything runs, and the columns of each stage.
+//! 3. `run` runs it: SQL by `limn_sql`, semantic stages (`semantic`) by a language model in
+//!    batches, whose answers are kept, so that a second run asks nothing twice.
+//! 4. `answer` says it in words, with the rows that prove it.
+
+pub mod plan;
