@@ -46,6 +46,10 @@ pub(crate) struct About {
     pub(crate) tables: Vec<Arc<Table>>,
     /// Whether they are a plan.
     pub(crate) is_plan: bool,
+    /// Whether the statement says in what order they come.
+    pub(crate) is_ordered: bool,
+    /// The statement of the rows that they are made of, where each is made of several.
+    pub(crate) behind: Option<String>,
 }
 
 /// What a statement has read of its lakes.
@@ -108,6 +112,23 @@ impl Answer {
     /// Whether the rows are a plan, whose texts have lines: the answer to EXPLAIN.
     pub fn is_plan(&self) -> bool {
         self.about.is_plan
+    }
+
+    /// Whether the statement says in what order the rows come.
+    pub fn is_ordered(&self) -> bool {
+        self.about.is_ordered
+    }
+
+    /// The statement that gives the rows which this one counts, sums or groups; none where its rows
+    /// are such rows themselves.
+    pub fn behind(&self) -> Option<&str> {
+        self.about.behind.as_deref()
+    }
+
+    /// The tables that are read: the name and lake of each.
+    pub fn tables(&self) -> impl Iterator<Item = (&str, &str)> {
+        let tables = self.about.tables.iter();
+        tables.map(|it| (it.record.name.as_str(), it.record.lake.as_str()))
     }
 
     /// The local folders that are lakes of the statement's tables.
@@ -226,7 +247,7 @@ impl Stream for Answer {
 }
 
 /// The columns, those whose name came before with a number behind it: `id`, `id_2`.
-fn with_own_names(schema: SchemaRef) -> SchemaRef {
+pub(crate) fn with_own_names(schema: SchemaRef) -> SchemaRef {
     let names = || schema.fields().iter().map(|it| it.name().as_str());
     let written: HashSet<&str> = names().collect();
     if written.len() == schema.fields().len() {

@@ -181,6 +181,29 @@ impl Catalogue {
         self.tables.record(&names::resolve(self, parts)?)
     }
 
+    /// The record of the table of this whole name, of a lake or the only one that has it.
+    pub(crate) fn record_of(
+        &self,
+        name: &str,
+        lake: Option<&str>,
+    ) -> Result<Arc<TableRecord>, SqlError> {
+        match lake {
+            None => self.record(&[name]),
+            Some(lake) => {
+                let last = name.rsplit('/').next().unwrap_or_default().to_lowercase();
+                let mut found = self.called(&last);
+                let key = found.find(|key| key.name == name && key.lake == lake);
+                match key {
+                    Some(key) => self.tables.record(&key),
+                    None => self.record(&[name]).and(Err(SqlError::UnknownTable {
+                        name: format!("{name} of {lake}"),
+                        near: Vec::new(),
+                    })),
+                }
+            }
+        }
+    }
+
     /// The rows of a table. Its files' summaries are parsed here, and of no other table.
     pub(crate) fn table(&self, record: Arc<TableRecord>) -> Result<Table, SqlError> {
         let lake = self.lake(&record.lake)?;

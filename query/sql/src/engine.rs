@@ -6,8 +6,10 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use arrow::datatypes::SchemaRef;
 use datafusion::catalog::default_table_source::source_as_provider;
 use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::datasource::MemTable;
 use datafusion::error::DataFusionError;
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::{SessionState, SessionStateBuilder, SessionStateDefaults};
@@ -21,9 +23,10 @@ use futures::StreamExt;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use crate::answer::{About, Answer, panic_text};
+use crate::answer::{About, Answer, panic_text, with_own_names};
 use crate::catalogue::Catalogue;
 use crate::error::SqlError;
+use crate::inputs::Inputs;
 use crate::limits::Limits;
 use crate::notes::Notes;
 use crate::provider::{CATALOG, LakeTable, SCHEMA, Tables};
@@ -31,7 +34,7 @@ use crate::relations::{Walk, Withs};
 use crate::statement::Statement;
 use crate::types::Types;
 use crate::watch::{self, Stop, Watch};
-use crate::{describe, failure, functions, names, size};
+use crate::{behind, describe, failure, functions, names, size};
 
 /// Answers statements about the tables of a catalogue.
 #[derive(Clone)]
@@ -69,9 +72,43 @@ impl Engine {
     /// row.
     pub async fn run(&self, sql: &str) -> Result<Answer, SqlError> {
         let deadline = Instant::now() + self.limits.timeout;
+        let ready = self.planned(sql, None, deadline).await?;
+        self.start(ready, deadline)
+    }
+
+    /// As [`Engine::run`], of a query that names these inputs and nothing else.
+    ///
+    /// # Errors
+    /// As [`Engine::run`].
+    pub async fn run_over(&self, sql: &str, inputs: Inputs) -> Result<Answer, SqlError> {
+        let deadline = Instant::now() + self.limits.timeout;
+        let ready = self.planned(sql, Some(inputs), deadline).await?;
+        self.start(ready, deadline)
+    }
+
+    /// The columns that a query over these inputs has, without its rows.
+    ///
+    /// # Errors
+    /// As [`Engine::run`], before the first row.
+    pub async fn columns_over(&self, sql: &str, inputs: Inputs) -> Result<SchemaRef, SqlError> {
+        let deadline = Instant::now() + self.limits.timeout;
+        let ready = self.planned(sql, Some(inputs), deadline).await?;
+        Ok(match ready {
+            Ready::Known(batch) => batch.schema(),
+            Ready::Plan { plan, .. } => with_own_names(plan.schema()),
+        })
+    }
+
+    async fn planned(
+        &self,
+        sql: &str,
+        inputs: Option<Inputs>,
+        deadline: Instant,
+    ) -> Result<Ready, SqlError> {
         let planner = Planner {
             engine: self.clone(),
             sql: sql.to_owned(),
+            inputs,
             deadline,
             runtime: Handle::current(),
         };
@@ -88,8 +125,7 @@ impl Engine {
             })
             .map_err(|error| SqlError::Execution(format!("a thread cannot be started: {error}")))?;
         match tokio::time::timeout_at(deadline, told).await {
-            Ok(Ok(Ok(ready))) => self.start(ready, deadline),
-            Ok(Ok(Err(error))) => Err(error),
+            Ok(Ok(planned)) => planned,
             Ok(Err(_)) => Err(SqlError::Internal("the planner is gone".to_owned())),
             Err(_) => Err(SqlError::Timeout(self.limits.timeout)),
         }
@@ -147,6 +183,7 @@ enum Ready {
 struct Planner {
     engine: Engine,
     sql: String,
+    inputs: Option<Inputs>,
     deadline: Instant,
     runtime: Handle,
 }
@@ -156,6 +193,9 @@ impl Planner {
         let catalogue = &self.engine.catalogue;
         match Statement::parse(&self.sql)? {
             Statement::Query(query) => self.query(query, false),
+            _ if self.inputs.is_some() => Err(SqlError::Unsupported(
+                "statement over inputs but SELECT, WITH and VALUES".to_owned(),
+            )),
             Statement::Explain(query) => self.query(query, true),
             Statement::Columns(name) => {
                 let record = catalogue.record(&names::parts(&name))?;
@@ -170,19 +210,22 @@ impl Planner {
 
     fn query(&self, mut query: Box<Query>, explains: bool) -> Result<Ready, SqlError> {
         let notes = Arc::<Notes>::default();
-        let mut walk = Walk::new(&self.engine.catalogue, &notes);
+        let is_ordered = query.order_by.is_some();
+        let behind = behind::behind(&query).map(|it| it.to_string());
+        let mut walk = Walk::new(&self.engine.catalogue, self.inputs.as_ref(), &notes);
         walk.query(&mut query, &Withs::default(), None)?;
-        let tables = walk.tables;
+        let (tables, given) = (walk.tables, walk.given);
         let limits = &self.engine.limits;
         let failed = |error: DataFusionError| failure::planning(&error, &self.sql, &tables, limits);
         let base = &self.engine.session;
+        let given = Tables::new(&tables, &given, &notes).map_err(failed)?;
         let types: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(Types {
             notes: Arc::clone(&notes),
         });
         let rules = std::iter::once(types).chain(base.analyzer().rules.iter().cloned());
         let mut session = SessionStateBuilder::new_from_existing((**base).clone())
             .with_analyzer_rules(rules.collect())
-            .with_catalog_list(Arc::new(Tables::new(&tables, &notes)))
+            .with_catalog_list(Arc::new(given))
             .with_runtime_env(limits.runtime().map_err(failed)?)
             .build();
         // The time that now() is.
@@ -218,6 +261,8 @@ impl Planner {
                 notes,
                 tables: tables.into_values().collect(),
                 is_plan: explains,
+                is_ordered,
+                behind,
             },
         })
     }
@@ -268,7 +313,8 @@ fn reads_only(plan: &LogicalPlan) -> Result<(), DataFusionError> {
         match step {
             LogicalPlan::TableScan(scan) => {
                 let table = source_as_provider(&scan.source)?;
-                match table.is::<LakeTable>() || is_work_table(table.as_ref()) {
+                let is_ours = table.is::<LakeTable>() || table.is::<MemTable>();
+                match is_ours || is_work_table(table.as_ref()) {
                     true => Ok(TreeNodeRecursion::Continue),
                     false => refused("a table from elsewhere"),
                 }

@@ -42,6 +42,14 @@ pub enum SqlError {
         /// The names that are most like it.
         near: Vec<String>,
     },
+    /// No input of the statement has this name.
+    #[error("the statement has no input '{name}'; it has {}", listed(.known))]
+    UnknownInput {
+        /// The name as it was written.
+        name: String,
+        /// The names of its inputs.
+        known: Vec<String>,
+    },
     /// Several tables have this name.
     #[error("'{name}' may be {}: write the whole name in double quotes", one_of(.tables))]
     AmbiguousTable {

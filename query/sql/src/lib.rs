@@ -46,6 +46,7 @@
 //! such.
 
 mod answer;
+mod behind;
 mod blame;
 mod catalogue;
 pub mod cells;
@@ -58,6 +59,7 @@ mod error;
 mod failure;
 mod functions;
 mod groups;
+mod inputs;
 mod limits;
 mod names;
 mod near;
@@ -84,6 +86,7 @@ pub use answer::{Answer, ReadCounts};
 pub use catalogue::{Catalogue, Lake, Line, Tables};
 pub use engine::Engine;
 pub use error::SqlError;
+pub use inputs::{Input, Inputs};
 pub use limits::Limits;
 pub use rows::files_of;
 pub use stale::Stale;

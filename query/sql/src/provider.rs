@@ -1,10 +1,11 @@
-//! The tables of a statement, as DataFusion finds them: one catalog with one schema, which holds
-//! the tables that the statement names and nothing else. What a name means was decided before
+//! The tables of a statement, as DataFusion finds them: one catalog with a schema of the tables
+//! that the statement names and one of the rows that it is given, and nothing else. What a name means was decided before
 //! (`relations.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{
@@ -15,6 +16,7 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use limn_lake::scan::{Filter, Request};
 
+use crate::inputs;
 use crate::notes::Notes;
 use crate::pushdown;
 use crate::scan::ScanStep;
@@ -28,20 +30,43 @@ pub(crate) const SCHEMA: &str = "lake";
 /// Bytes of files from which on a table is read in one more part.
 const PART_BYTES: u64 = 4 << 20;
 
-/// The tables of a statement, by their whole names.
+/// The schema of rows that a statement is given.
+pub(crate) const GIVEN: &str = "given";
+
+type Providers = BTreeMap<String, Arc<dyn TableProvider>>;
+
+/// The tables of a statement: those of lakes by their whole names, and rows that it is given.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tables(Arc<BTreeMap<String, Arc<LakeTable>>>);
+pub(crate) struct Tables {
+    lake: Arc<Providers>,
+    given: Arc<Providers>,
+}
+
+/// The tables of one schema.
+#[derive(Clone, Debug)]
+struct Schema(Arc<Providers>);
 
 impl Tables {
-    pub(crate) fn new(tables: &BTreeMap<String, Arc<Table>>, notes: &Arc<Notes>) -> Tables {
-        let provider = |table: &Arc<Table>| LakeTable {
-            statistics: statistics::of_table(table),
-            table: Arc::clone(table),
-            notes: Arc::clone(notes),
+    pub(crate) fn new(
+        tables: &BTreeMap<String, Arc<Table>>,
+        given: &BTreeMap<String, RecordBatch>,
+        notes: &Arc<Notes>,
+    ) -> Result<Tables> {
+        let provider = |table: &Arc<Table>| -> Arc<dyn TableProvider> {
+            Arc::new(LakeTable {
+                statistics: statistics::of_table(table),
+                table: Arc::clone(table),
+                notes: Arc::clone(notes),
+            })
         };
-        let tables = tables.iter();
-        let tables = tables.map(|(name, table)| (name.clone(), Arc::new(provider(table))));
-        Tables(Arc::new(tables.collect()))
+        let lake = tables.iter();
+        let lake = lake.map(|(name, table)| (name.clone(), provider(table)));
+        let given = given.iter();
+        let given = given.map(|(name, rows)| Ok((name.clone(), inputs::provider(rows)?)));
+        Ok(Tables {
+            lake: Arc::new(lake.collect()),
+            given: Arc::new(given.collect::<Result<_>>()?),
+        })
     }
 }
 
@@ -65,23 +90,27 @@ impl CatalogProviderList for Tables {
 
 impl CatalogProvider for Tables {
     fn schema_names(&self) -> Vec<String> {
-        vec![SCHEMA.to_owned()]
+        vec![SCHEMA.to_owned(), GIVEN.to_owned()]
     }
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
-        (name == SCHEMA).then(|| Arc::new(self.clone()) as Arc<dyn SchemaProvider>)
+        let tables = match name {
+            SCHEMA => &self.lake,
+            GIVEN => &self.given,
+            _ => return None,
+        };
+        Some(Arc::new(Schema(Arc::clone(tables))))
     }
 }
 
 #[async_trait]
-impl SchemaProvider for Tables {
+impl SchemaProvider for Schema {
     fn table_names(&self) -> Vec<String> {
         self.0.keys().cloned().collect()
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        let table = self.0.get(name).map(Arc::clone);
-        Ok(table.map(|table| table as Arc<dyn TableProvider>))
+        Ok(self.0.get(name).map(Arc::clone))
     }
 
     fn table_exist(&self, name: &str) -> bool {

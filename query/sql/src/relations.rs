@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use datafusion::sql::sqlparser::ast::{
     Ident, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectFlavor, SelectItem,
     SetExpr, SetQuantifier, TableAlias, TableFactor, TableWithJoins, VisitMut,
@@ -20,9 +21,10 @@ use crate::catalogue::Catalogue;
 use crate::columns::{Exprs, Projection};
 use crate::error::SqlError;
 use crate::groups;
+use crate::inputs::{Input, Inputs};
 use crate::names;
 use crate::notes::Notes;
-use crate::provider::SCHEMA;
+use crate::provider::{GIVEN, SCHEMA};
 use crate::scope::{Column, Columns, Hidden, Relation, Scope, Scopes, column_of, resolved, same};
 use crate::size::{self, RELATIONS};
 use crate::table::Table;
@@ -30,9 +32,13 @@ use crate::table::Table;
 /// Walks a query, and opens the tables that it names.
 pub(crate) struct Walk<'a> {
     catalogue: &'a Catalogue,
+    /// What its tables are, where it may name nothing else.
+    inputs: Option<&'a Inputs>,
     pub(crate) notes: &'a Notes,
     /// By their whole names.
     pub(crate) tables: BTreeMap<String, Arc<Table>>,
+    /// Rows that are given, by their names.
+    pub(crate) given: BTreeMap<String, RecordBatch>,
     /// Tables so far, those of WITH as often as they are named.
     relations: usize,
     /// Columns of those tables and of `*` so far.
@@ -70,11 +76,17 @@ impl Withs {
 }
 
 impl<'a> Walk<'a> {
-    pub(crate) fn new(catalogue: &'a Catalogue, notes: &'a Notes) -> Walk<'a> {
+    pub(crate) fn new(
+        catalogue: &'a Catalogue,
+        inputs: Option<&'a Inputs>,
+        notes: &'a Notes,
+    ) -> Walk<'a> {
         Walk {
             catalogue,
+            inputs,
             notes,
             tables: BTreeMap::new(),
+            given: BTreeMap::new(),
             relations: 0,
             columns: 0,
         }
@@ -325,8 +337,27 @@ impl<'a> Walk<'a> {
             });
         }
         self.count(1)?;
-        let record = self.catalogue.record(&written)?;
-        let names = names_of(&record, &written);
+        let (record, names) = match self.inputs {
+            None => {
+                let record = self.catalogue.record(&written)?;
+                let names = names_of(&record, &written);
+                (record, names)
+            }
+            Some(inputs) => {
+                let idents = name.0.iter().filter_map(|part| part.as_ident());
+                let idents: Vec<Ident> = idents.cloned().collect();
+                match inputs.find(&idents)? {
+                    (given, Input::Rows(rows)) => {
+                        return self.given(given, rows, name, alias);
+                    }
+                    (called, Input::Table { name, lake }) => {
+                        let record = self.catalogue.record_of(name, lake.as_deref())?;
+                        alias.get_or_insert_with(|| alias_of(called));
+                        (record, Vec::new())
+                    }
+                }
+            }
+        };
         let table = self.open(&record)?;
         let columns = columns_of(&table);
         self.count_columns(&columns)?;
@@ -346,6 +377,30 @@ impl<'a> Walk<'a> {
         };
         relation.told = Some(record.name.clone());
         Ok(relation)
+    }
+
+    /// Rows that are given.
+    fn given(
+        &mut self,
+        called: &str,
+        rows: &RecordBatch,
+        name: &mut ObjectName,
+        alias: &mut Option<TableAlias>,
+    ) -> Result<Relation, SqlError> {
+        let schema = rows.schema();
+        let fields = schema.fields().iter();
+        let columns = Columns {
+            list: fields.map(|it| Column::named(it.name().as_str())).collect(),
+            has_others: false,
+        };
+        self.count_columns(&columns)?;
+        let known = self.given.entry(called.to_owned());
+        known.or_insert_with(|| rows.clone());
+        *name = ObjectName::from(vec![resolved(GIVEN), resolved(called)]);
+        Ok(named(
+            alias.get_or_insert_with(|| alias_of(called)),
+            columns,
+        ))
     }
 
     fn open(&mut self, record: &Arc<TableRecord>) -> Result<Arc<Table>, SqlError> {

@@ -4,6 +4,7 @@
 mod bounds;
 mod columns;
 mod groups;
+mod inputs;
 mod queries;
 
 use std::sync::Arc;
