@@ -3,7 +3,9 @@
 //! A key is *sought* under all the value hashes that are known of it (at most 128), and every
 //! column *seeks* under its [`PROBES`] lowest: of a column that is contained, those are in the
 //! key's sample first. Whoever has a name that may refer to a key meets it under its name, too;
-//! whole tables meet under their schema.
+//! whole tables meet under their schema. A key of very many values has none of a small column's
+//! among its 128: both meet under the hashes of [`Column::lookups`](crate::Column::lookups) that a
+//! list of the key's values holds, which somebody looked up ([`look_up_band`]).
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -52,6 +54,10 @@ pub enum Part {
     Both,
     /// For both, among few: what many columns of one name share is an enumeration.
     BothOfFew,
+    /// It has a value that it looks up.
+    Looks,
+    /// Its list has the value that others look up.
+    Holds,
 }
 
 /// Two columns of different tables that are to be compared, the lower first.
@@ -72,6 +78,39 @@ impl Pair {
     }
 }
 
+/// How two columns came to be a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Way {
+    /// They share a band.
+    Band,
+    /// A value of the lower one is in the list of the other.
+    LowerInHigher,
+    /// A value of the higher one is in the list of the other.
+    HigherInLower,
+}
+
+/// Two columns that meet under one band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Meeting {
+    /// The columns.
+    pub pair: Pair,
+    /// How.
+    pub way: Way,
+}
+
+impl Meeting {
+    fn of(seeks: &Member, sought: ColumnId) -> Meeting {
+        Meeting {
+            pair: Pair::new(seeks.column, sought),
+            way: match seeks.part {
+                Part::Looks if seeks.column < sought => Way::LowerInHigher,
+                Part::Looks => Way::HigherInLower,
+                _ => Way::Band,
+            },
+        }
+    }
+}
+
 /// What a band is of: the same hash of two kinds is two bands.
 #[derive(Clone, Copy)]
 enum Of {
@@ -80,6 +119,7 @@ enum Of {
     Alike,
     Schema,
     Copy,
+    LookUp,
 }
 
 fn band(of: Of, hash: u64, with: u64) -> Band {
@@ -88,6 +128,13 @@ fn band(of: Of, hash: u64, with: u64) -> Band {
     bytes[1..9].copy_from_slice(&hash.to_le_bytes());
     bytes[9..].copy_from_slice(&with.to_le_bytes());
     Band(xxh3_64(&bytes))
+}
+
+/// The band under which those who look a value up meet those whose lists have it: one of the hashes
+/// of [`Column::lookups`](crate::Column::lookups).
+#[must_use]
+pub fn look_up_band(hash: u64) -> Band {
+    band(Of::LookUp, hash, 0)
 }
 
 /// The bands of a table, each with the column that is found there; of the table itself with the
@@ -190,12 +237,13 @@ impl Rule {
 
 /// The columns of members that are sought.
 fn sought(members: &[Member]) -> Vec<ColumnId> {
-    let sought = members.iter().filter(|it| it.part != Part::Seeks);
+    let seeks_only = |it: &&Member| matches!(it.part, Part::Seeks | Part::Looks);
+    let sought = members.iter().filter(|it| !seeks_only(it));
     sought.map(|it| it.column).collect()
 }
 
 /// Whoever of `tables` (from one to another, in ascending order) seeks among the members.
-fn seek(members: &[Member], tables: &[(TableId, TableId)], mut pair: impl FnMut(Pair)) {
+fn seek(members: &[Member], tables: &[(TableId, TableId)], mut meet: impl FnMut(Meeting)) {
     let neighbours = match Rule::of(members) {
         Rule::All => FEW,
         Rule::Neighbours => NEIGHBOURS,
@@ -206,7 +254,8 @@ fn seek(members: &[Member], tables: &[(TableId, TableId)], mut pair: impl FnMut(
         let start = members.partition_point(|it| it.column.table() < *from);
         let end = members.partition_point(|it| it.column.table() <= *to);
         let seeking = members[start..end].iter();
-        for member in seeking.filter(|it| it.part != Part::IsSought) {
+        let is_sought_only = |it: &&Member| matches!(it.part, Part::IsSought | Part::Holds);
+        for member in seeking.filter(|it| !is_sought_only(it)) {
             let table = member.column.table();
             // Columns of one table stand together.
             let start = sought.partition_point(|it| it.table() < table);
@@ -215,7 +264,7 @@ fn seek(members: &[Member], tables: &[(TableId, TableId)], mut pair: impl FnMut(
             let after = sought[end..].iter().take(neighbours);
             before
                 .chain(after)
-                .for_each(|it| pair(Pair::new(member.column, *it)));
+                .for_each(|it| meet(Meeting::of(member, *it)));
         }
     }
 }
@@ -224,34 +273,34 @@ fn seek(members: &[Member], tables: &[(TableId, TableId)], mut pair: impl FnMut(
 /// this set alone. Two who seek each other come twice. Up to [`FEW`] are all compared; of more each
 /// that seeks with the 16 next of other tables on either side that are sought, in the order of
 /// folders and names, so that there are at most 32 pairs a member.
-pub fn candidates(members: &[Member], pair: impl FnMut(Pair)) {
-    seek(members, &[TableId::ENDS], pair);
+pub fn candidates(members: &[Member], meet: impl FnMut(Meeting)) {
+    seek(members, &[TableId::ENDS], meet);
 }
 
-/// How often each pair comes more, or less, where those who share a band were `before` and are
+/// How often each pair meets more, or less, where those who share a band were `before` and are
 /// `after`, both in ascending order, and these columns `changed`. Of many only those near the
 /// change are looked at.
 pub fn changed_candidates(
     before: &[Member],
     after: &[Member],
     changed: &[ColumnId],
-    mut pair: impl FnMut(Pair, isize),
+    mut meet: impl FnMut(Meeting, isize),
 ) {
     if before.is_empty() {
-        return candidates(after, |it| pair(it, 1));
+        return candidates(after, |it| meet(it, 1));
     }
     let tables = match (Rule::of(before), Rule::of(after)) {
         (Rule::Neighbours, Rule::Neighbours) => near([before, after], changed),
         _ => vec![TableId::ENDS],
     };
-    let mut found: Vec<(Pair, isize)> = Vec::new();
+    let mut found: Vec<(Meeting, isize)> = Vec::new();
     seek(before, &tables, |it| found.push((it, -1)));
     seek(after, &tables, |it| found.push((it, 1)));
     found.sort_unstable();
     for of_pair in found.chunk_by(|a, b| a.0 == b.0) {
         let times = of_pair.iter().map(|it| it.1).sum();
         if let Some((first, _)) = of_pair.first().filter(|_| times != 0) {
-            pair(*first, times);
+            meet(*first, times);
         }
     }
 }

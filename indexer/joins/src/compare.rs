@@ -31,10 +31,23 @@ const MOST_JOINS: usize = 3;
 /// How much surer a join is than one that repeats on both sides.
 const MANY_TO_MANY: f64 = 0.7;
 
-/// The edges between two tables, `one` the lower by number, of columns (of `one`, of `other`) that
-/// share a band. A table joins itself only by what it declares.
+/// Columns of two tables that have met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Compared {
+    /// Of the one table.
+    pub one: Place,
+    /// Of the other.
+    pub other: Place,
+    /// Values that the one looked up and the other's lists have.
+    pub one_in_other: u16,
+    /// The same the other way round.
+    pub other_in_one: u16,
+}
+
+/// The edges between two tables, `one` the lower by number, of columns that have met. A table joins
+/// itself only by what it declares.
 #[must_use]
-pub fn compare(one: &Table, other: &Table, columns: &[(Place, Place)]) -> Vec<Edge> {
+pub fn compare(one: &Table, other: &Table, columns: &[Compared]) -> Vec<Edge> {
     let mut edges = declared(one, other);
     if one.id == other.id {
         return edges;
@@ -44,12 +57,16 @@ pub fn compare(one: &Table, other: &Table, columns: &[(Place, Place)]) -> Vec<Ed
         edges.push(edge);
         return edges;
     }
-    let known = |(left, right): &(Place, Place)| Some((one.column(*left)?, other.column(*right)?));
     let mut joins: Vec<Edge> = columns
         .iter()
-        .filter(|it| it.0 != ColumnId::WHOLE)
-        .filter_map(known)
-        .filter_map(|(left, right)| join(one, left, other, right))
+        .filter(|it| it.one != ColumnId::WHOLE)
+        .filter_map(|met| {
+            join(
+                (one, one.column(met.one)?),
+                (other, other.column(met.other)?),
+                met,
+            )
+        })
         .collect();
     // Of equals the first columns: keys come first in most tables.
     joins.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.cmp(b)));
@@ -111,9 +128,13 @@ fn declared_edge(from: &Table, to: &Table, reference: &Reference) -> Option<Edge
 }
 
 /// How columns of two tables join, if they do: the surer way round.
-fn join(one: &Table, a: &Column, other: &Table, b: &Column) -> Option<Edge> {
-    let there = refers(one, a, other, b);
-    let back = refers(other, b, one, a);
+fn join(
+    (one, a): (&Table, &Column),
+    (other, b): (&Table, &Column),
+    met: &Compared,
+) -> Option<Edge> {
+    let there = refers(one, a, other, b, met.one_in_other);
+    let back = refers(other, b, one, a, met.other_in_one);
     match (there, back) {
         (Some(there), Some(back)) if back.score > there.score => Some(back),
         (Some(there), _) => Some(there),
@@ -127,13 +148,29 @@ fn may_compare(a: Kind, b: Kind) -> bool {
     a == b || joins(a) && joins(b)
 }
 
-/// The edge by which `a` refers to the key `b`, if it is sure enough.
-fn refers(one: &Table, a: &Column, other: &Table, b: &Column) -> Option<Edge> {
+/// How the values of `a` and of the key `b` overlap: by their sketches, or, where these cover fewer of
+/// `a`'s than it looked up, by how many of those `b`'s lists have. Lists may lack values (of files
+/// with few, and in samples), so that what is not in them says nothing. That a range which is all but
+/// full has a number is chance, unless `names_agree`.
+fn overlap(a: &Column, b: &Column, held: u16, names_agree: bool) -> Overlap {
+    let (held, looked_up) = (usize::from(held), a.lookups.len());
+    let sketched = a.values.overlap(&b.values);
+    let covers_more = sketched.first_in_second.sampled >= looked_up;
+    let is_contained = held as f64 >= CONTAINED * looked_up as f64;
+    match covers_more || !is_contained || b.is_dense && !names_agree {
+        true => sketched,
+        false => a.values.overlap_by_lookups(&b.values, held, looked_up),
+    }
+}
+
+/// The edge by which `a` refers to the key `b`, if it is sure enough; `b`'s lists have `held` of the
+/// values that `a` looked up.
+fn refers(one: &Table, a: &Column, other: &Table, b: &Column, held: u16) -> Option<Edge> {
     if b.role != Role::Key || a.role == Role::Neither || !may_compare(a.kind, b.kind) {
         return None;
     }
     let names = a.name.refers_to(&b.name, &other.name).share();
-    let overlap = a.values.overlap(&b.values);
+    let overlap = overlap(a, b, held, names >= NAMES_AGREE);
     let contained = overlap.first_in_second;
     let shared = contained.value * contained.sampled as f64;
     let is_known = contained.sampled > 0;

@@ -32,7 +32,8 @@
 //!   folder and name only: two tables far apart that share nothing but what everybody shares are
 //!   not found.
 //! - A small column contained in a key of more than 128 times as many values may share none of the
-//!   key's sampled values.
+//!   key's sampled values. Lists of the key's values show it ([`look_up_band`]), where there are any
+//!   and the column has eight values that are looked up: texts, and numbers of four digits or more.
 
 mod bands;
 mod compare;
@@ -45,10 +46,13 @@ mod table;
 mod tests;
 
 pub use bands::{
-    Band, FEW, MOST_PARTNERS, Member, Pair, Part, bands, candidates, changed_candidates, declared,
+    Band, FEW, MOST_PARTNERS, Meeting, Member, Pair, Part, Way, bands, candidates,
+    changed_candidates, declared, look_up_band,
 };
-pub use compare::compare;
+pub use compare::{Compared, compare};
 pub use edge::{Cardinality, Edge, EdgeKind, Evidence, Millionths};
 pub use id::{ColumnId, Place, TableId};
 pub use name::Name;
-pub use table::{Column, ColumnFacts, Kind, Reference, Role, Table, name_hash, value_counts};
+pub use table::{
+    Column, ColumnFacts, Kind, Reference, Role, Table, lookups, name_hash, value_counts,
+};

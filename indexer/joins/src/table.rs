@@ -16,6 +16,12 @@ const SMALL: i64 = 2_200;
 const TELLS_APART: f64 = 0.5;
 /// A sequence has at most so many times as many places as values.
 const GAPS: f64 = 100.0;
+/// Whole numbers of which so many places are not taken, for each that is, have others by chance.
+const DENSE: f64 = 20.0;
+/// Values by which a column is looked up in lists of values.
+pub(crate) const LOOKED_UP: usize = 16;
+/// A list of very many values holds fewer than this by chance.
+const ENOUGH: usize = 8;
 
 /// A table: its name and columns.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -97,6 +103,8 @@ pub struct ColumnFacts<'a> {
     pub values: ValueSet,
     /// How often each value occurs, where all rows and values are known ([`value_counts`]).
     pub counts: Vec<(u64, u64)>,
+    /// Hashes by which some of its values are found in lists of values ([`lookups`]).
+    pub lookups: Vec<u64>,
 }
 
 /// A column.
@@ -118,6 +126,23 @@ pub struct Column {
     pub values: ValueSet,
     /// How often each value occurs, by hash, in tables of which no column tells the rows apart.
     pub counts: Box<[(u64, u64)]>,
+    /// Hashes by which it looks for its values in the lists of [large keys](Column::is_large_key),
+    /// ascending; none where values say nothing.
+    pub lookups: Box<[u64]>,
+    /// Whether it holds most whole numbers of its range, or nearly.
+    pub is_dense: bool,
+}
+
+/// The hashes by which a column of these values is looked up in lists of values
+/// ([`limn_profile::looked_up_by`]): the lowest, which are in a list that is a sample, too.
+#[must_use]
+pub fn lookups<'a>(values: impl Iterator<Item = &'a str>) -> Vec<u64> {
+    let hash = |value| limn_profile::looked_up_by(&limn_profile::join_key(value));
+    let mut hashes: Vec<u64> = values.filter_map(hash).collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes.truncate(LOOKED_UP);
+    hashes
 }
 
 /// Values with how often they occur, as a column keeps them: by hash.
@@ -140,15 +165,14 @@ impl Column {
             NEARLY_UNIQUE.. => Role::Key,
             _ => Role::Repeats,
         };
-        let is_sequence = match (facts.kind, facts.range) {
-            _ if distinct < FLAG => true,
-            (Kind::Time, _) => true,
-            (Kind::Whole, Some((least, greatest))) => {
-                let places = greatest as f64 - least as f64 + 1.0;
-                least < SMALL && places <= GAPS * distinct
-            }
-            _ => false,
+        let places = facts.range.filter(|_| facts.kind == Kind::Whole);
+        let places = places.map(|(least, greatest)| (least, greatest as f64 - least as f64 + 1.0));
+        let is_sequence = match places {
+            _ if distinct < FLAG || facts.kind == Kind::Time => true,
+            Some((least, places)) => least < SMALL && places <= GAPS * distinct,
+            None => false,
         };
+        let looks = role != Role::Neither && !is_sequence && facts.lookups.len() >= ENOUGH;
         Column {
             place: facts.place,
             name: Name::of_column(facts.name),
@@ -158,7 +182,19 @@ impl Column {
             is_sequence,
             values: facts.values,
             counts: facts.counts.into(),
+            lookups: if looks {
+                facts.lookups.into()
+            } else {
+                Box::default()
+            },
+            is_dense: places.is_some_and(|(_, places)| places <= DENSE * distinct),
         }
+    }
+
+    /// Whether it is a key of more values than are known here, which a list of values may have.
+    #[must_use]
+    pub fn is_large_key(&self) -> bool {
+        self.role == Role::Key && !self.is_sequence && !self.values.is_complete()
     }
 
     /// Whether it tells the rows of a table of so many apart, at least half of them, and is no

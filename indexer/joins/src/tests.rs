@@ -5,9 +5,9 @@
 use limn_profile::{ColumnBuilder, ValueSet};
 
 use crate::{
-    Cardinality, Column, ColumnFacts, Edge, EdgeKind, Evidence, FEW, Kind, Member, Millionths,
-    Pair, Part, Place, Reference, Table, TableId, bands, candidates, changed_candidates, compare,
-    name_hash, value_counts,
+    Band, Cardinality, Column, ColumnFacts, Compared, Edge, EdgeKind, Evidence, FEW, Kind, Meeting,
+    Member, Millionths, Part, Place, Reference, Table, TableId, Way, bands, candidates,
+    changed_candidates, compare, look_up_band, lookups, name_hash, value_counts,
 };
 
 /// A table of columns: name and cells.
@@ -30,6 +30,7 @@ fn table(name: &str, columns: &[(&str, Vec<String>)]) -> Table {
             range,
             values: ValueSet::of(&profile.frequent, profile.distinct(), true),
             counts: value_counts(profile.frequent.sample()),
+            lookups: lookups(profile.frequent.sample().map(|it| it.0)),
         })
     });
     let made = made.collect();
@@ -49,18 +50,28 @@ fn edges(one: &Table, other: &Table) -> Vec<Edge> {
     } else {
         (other, one)
     };
+    edges_with(one, other, &[])
+}
+
+/// The same, where these columns are under more bands.
+fn edges_with(one: &Table, other: &Table, more: &[(Band, Member)]) -> Vec<Edge> {
     let mut met: std::collections::BTreeMap<_, Vec<Member>> = Default::default();
-    for (band, member) in [one, other].into_iter().flat_map(bands) {
+    let bands = [one, other].into_iter().flat_map(bands);
+    for (band, member) in bands.chain(more.iter().copied()) {
         met.entry(band).or_default().push(member);
     }
-    let mut pairs = std::collections::BTreeSet::new();
+    let mut pairs: std::collections::BTreeMap<_, Compared> = Default::default();
     for members in met.values_mut() {
         members.sort_unstable();
-        candidates(members, |Pair(a, b)| {
-            pairs.insert((a.place(), b.place()));
+        candidates(members, |Meeting { pair, way }| {
+            let (one, other) = (pair.0.place(), pair.1.place());
+            let met = pairs.entry((one, other)).or_default();
+            (met.one, met.other) = (one, other);
+            met.one_in_other += u16::from(way == Way::LowerInHigher);
+            met.other_in_one += u16::from(way == Way::HigherInLower);
         });
     }
-    compare(one, other, &pairs.into_iter().collect::<Vec<_>>())
+    compare(one, other, &pairs.into_values().collect::<Vec<_>>())
 }
 
 #[test]
@@ -78,6 +89,60 @@ fn a_reference_is_found_by_values_whatever_the_names() {
     assert_eq!(edge.cardinality, Cardinality::ManyToOne);
     assert_eq!(edge.evidence, Evidence::Values);
     assert!(edge.containment > Millionths::of(0.99));
+}
+
+/// The bands of what a small table looks up in a large key.
+fn looked_up(small: &Table, large: &Table, held: impl Fn(usize) -> bool) -> Vec<(Band, Member)> {
+    let looks = small.columns.iter().flat_map(|column| {
+        let id = small.id.column(column.place);
+        let lookups = column.lookups.iter();
+        lookups.map(move |it| (*it, id, Part::Looks))
+    });
+    let looks: Vec<_> = looks.collect();
+    let key = large.id.column(Place(0));
+    let holds = looks.iter().enumerate().filter(|(at, _)| held(*at));
+    let holds = holds.map(|(_, it)| (it.0, key, Part::Holds));
+    let all: Vec<_> = looks.iter().copied().chain(holds).collect();
+    let member = |(hash, column, part)| (look_up_band(hash), Member { column, part });
+    all.into_iter().map(member).collect()
+}
+
+#[test]
+fn a_small_column_is_found_in_a_key_of_very_many_values_by_what_it_looked_up() {
+    let large = |name: &str, step: u32, prefix: &'static str| {
+        let values = cells(0..40_000, move |at| {
+            format!("{prefix}{}", 100_000 + at * step)
+        });
+        table(name, &[("code", values)])
+    };
+    let small = |column: &'static str, prefix: &'static str, every: u32| {
+        let values = cells(0..90, move |at| {
+            format!("{prefix}{}", 100_000 + at % 30 * every)
+        });
+        table("orders", &[(column, values)])
+    };
+    let customers = large("customers", 997, "C");
+    let orders = small("buyer", "C", 997);
+    assert_eq!(edges(&customers, &orders), [], "no sampled value is shared");
+    let all = looked_up(&orders, &customers, |_| true);
+    let [edge] = edges_with(&customers, &orders, &all).try_into().unwrap();
+    assert_eq!((edge.left, edge.right), (orders.id, customers.id));
+    assert_eq!(edge.evidence, Evidence::Values);
+    // 16 of 30 values were looked up: the share is estimated, with its bound.
+    assert_eq!(edge.containment, Millionths::ONE);
+    assert!(edge.containment_low > Millionths::of(0.8));
+    assert!(edge.containment_low < Millionths::ONE);
+    let few = looked_up(&orders, &customers, |at| at < 7);
+    assert_eq!(edges_with(&customers, &orders, &few), []);
+
+    // A full range of numbers has any number by chance: names have to agree.
+    let (full, sparse) = (large("customers", 1, ""), large("customers", 997, ""));
+    let [amounts, codes] = ["amount", "customer_code"].map(|it| small(it, "", 1));
+    let found = |small: &Table, large: &Table| {
+        edges_with(large, small, &looked_up(small, large, |_| true)).len()
+    };
+    assert_eq!((found(&amounts, &full), found(&codes, &full)), (0, 1));
+    assert_eq!(found(&amounts, &sparse), 1);
 }
 
 #[test]
@@ -216,7 +281,14 @@ fn whatever_many_columns_share_costs_each_the_same() {
 
 /// A member of so many tables of three columns, and what it is there for.
 fn member(number: u32, part: u8) -> Member {
-    let part = [Part::Seeks, Part::IsSought, Part::Both][usize::from(part % 3)];
+    let parts = [
+        Part::Seeks,
+        Part::IsSought,
+        Part::Both,
+        Part::Looks,
+        Part::Holds,
+    ];
+    let part = parts[usize::from(part % 5)];
     let table = TableId::of("lake", &format!("f{}/t{}", number % 5, number / 3));
     Member {
         column: table.column(Place((number % 3) as u16)),
@@ -230,7 +302,7 @@ proptest::proptest! {
     /// Few and many, and where few become many.
     #[test]
     fn what_changes_of_the_candidates_is_what_their_difference_is(
-        all in proptest::collection::btree_map(0u32..400, 0u8..3, 40..250),
+        all in proptest::collection::btree_map(0u32..400, 0u8..5, 40..250),
         edits in proptest::collection::btree_map(0u32..400, proptest::option::of(0u8..9), 1..9),
     ) {
         let members = |of: &std::collections::BTreeMap<u32, u8>| {
@@ -246,13 +318,13 @@ proptest::proptest! {
             }
         }
         let (before, after) = (members(&all), members(&now));
-        let mut times: std::collections::BTreeMap<Pair, isize> = Default::default();
+        let mut times: std::collections::BTreeMap<Meeting, isize> = Default::default();
         candidates(&before, |it| *times.entry(it).or_default() -= 1);
         candidates(&after, |it| *times.entry(it).or_default() += 1);
         times.retain(|_, times| *times != 0);
         let mut changed: Vec<_> = edits.keys().map(|at| member(*at, 0).column).collect();
         changed.sort_unstable();
-        let mut found: std::collections::BTreeMap<Pair, isize> = Default::default();
+        let mut found: std::collections::BTreeMap<Meeting, isize> = Default::default();
         changed_candidates(&before, &after, &changed, |it, more| {
             assert!(found.insert(it, more).is_none());
         });

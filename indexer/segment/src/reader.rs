@@ -513,7 +513,22 @@ impl SegmentReader {
         visit: &mut dyn FnMut(u32, u32),
     ) -> Result<(), SegmentError> {
         let values = self.values.as_ref();
-        values.map_or(Ok(()), |values| values.holding(hash, visit))
+        let mut visit = |_, table, column| visit(table, column);
+        values.map_or(Ok(()), |values| values.holding(&[hash], &mut visit))
+    }
+
+    /// As [`SegmentReader::holding_value`], of many hashes in ascending order, with the hash that is
+    /// held: each part of the segment is read once at most.
+    ///
+    /// # Errors
+    /// As [`SegmentReader::holding_value`].
+    pub fn holding_values(
+        &self,
+        hashes: &[u64],
+        visit: &mut dyn FnMut(u64, u32, u32),
+    ) -> Result<(), SegmentError> {
+        let values = self.values.as_ref();
+        values.map_or(Ok(()), |values| values.holding(hashes, visit))
     }
 
     /// The name of a column that [`SegmentReader::holding_value`] gave.

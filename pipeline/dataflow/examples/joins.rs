@@ -1,5 +1,6 @@
 //! The join graph of an index against declared keys, which it does not see: `joins INDEX
-//! FOREIGN_KEYS.jsonl [WORKERS] [--failures]`. Prints one line of JSON: precision and recall of the
+//! FOREIGN_KEYS.jsonl [WORKERS] [--failures]
+//! [--sketches-alone]` (without what is looked up in segments). Prints one line of JSON: precision and recall of the
 //! best pair of columns per pair of tables, among tables of one database (the same name up to `__`)
 //! and in the whole lake; time and work.
 
@@ -10,9 +11,9 @@ use std::time::Instant;
 
 use differential_dataflow::input::Input;
 use limn_joins::{Edge, EdgeKind, Place, Table, TableId};
-use limn_pipeline::graph::{GraphWork, edges};
+use limn_pipeline::graph::{GraphWork, LookedUp, Looking, MemberUpdate, edges, segment_hash};
 use limn_pipeline::sketches::{JoinColumns, SketchedColumns, graph_table};
-use limn_segment::{HeldRows, IndexStore, TableRecord};
+use limn_segment::{HeldRows, IndexStore, TableKey, TableRecord};
 
 /// A declared key of the corpus.
 #[derive(serde::Deserialize)]
@@ -26,24 +27,32 @@ struct Declared {
 type ColumnName = (String, String);
 type Names<'a> = BTreeMap<TableId, &'a TableRecord>;
 
-fn graph(tables: Vec<Arc<Table>>, workers: usize, work: &Arc<GraphWork>) -> Vec<Edge> {
+fn graph(
+    tables: Vec<Arc<Table>>,
+    looked_up: Vec<MemberUpdate>,
+    workers: usize,
+    work: &Arc<GraphWork>,
+) -> Vec<Edge> {
     let (send, receive) = mpsc::channel();
-    let (tables, work) = (Arc::new(Mutex::new(Some(tables))), Arc::clone(work));
+    let fed = Arc::new(Mutex::new(Some((tables, looked_up))));
+    let work = Arc::clone(work);
     let config = timely::Config::process(workers);
     let guards = timely::execute(config, move |worker| {
         let (send, work) = (send.clone(), Arc::clone(&work));
-        let mut input = worker.dataflow::<u64, _, _>(|scope| {
+        let (mut input, mut members) = worker.dataflow::<u64, _, _>(|scope| {
             let (input, tables) = scope.new_collection();
-            edges(tables, &work).inspect(move |(edge, _, diff)| {
+            let (members, looked_up) = scope.new_collection();
+            edges(tables, looked_up, &work).inspect(move |(edge, _, diff)| {
                 let _ = send.send((edge.clone(), *diff));
             });
-            input
+            (input, members)
         });
-        let given = tables.lock().ok().and_then(|mut it| it.take());
-        given
-            .into_iter()
-            .flatten()
-            .for_each(|table| input.insert(table));
+        let given = fed.lock().ok().and_then(|mut it| it.take());
+        if let Some((tables, looked_up)) = given {
+            tables.into_iter().for_each(|table| input.insert(table));
+            let looked_up = looked_up.into_iter();
+            looked_up.for_each(|(member, diff)| members.update(member, diff));
+        }
     });
     drop(guards);
     let mut found: BTreeMap<Edge, isize> = BTreeMap::new();
@@ -126,7 +135,33 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .iter()
         .filter_map(|it| Some((names.get(&it.id)?.name.to_lowercase(), it.clone())));
     let known: BTreeMap<String, Arc<Table>> = known.collect();
-    let found = graph(tables, workers, &work);
+    let looking = Instant::now();
+    let mut looked_up = LookedUp::default();
+    let lakes: BTreeSet<&str> = names.values().map(|row| row.lake.as_str()).collect();
+    let lake = *lakes.first().ok_or("the index has no tables")?;
+    let fed: Vec<(TableKey, Arc<Table>, Box<[Box<str>]>, u64)> = tables
+        .iter()
+        .filter_map(|table| {
+            let row = names.get(&table.id)?;
+            let columns = row.columns.iter().map(|it| it.name.as_str().into());
+            let segment = segment_hash(&row.segment);
+            Some((row.key(), Arc::clone(table), columns.collect(), segment))
+        })
+        .collect();
+    let all = fed.iter().map(|(key, table, columns, segment)| Looking {
+        key,
+        table,
+        columns,
+        segment: *segment,
+    });
+    let changed = tables.iter().map(|it| it.id).collect();
+    let members = looked_up.advance(&index, &snapshot, lake, all, &changed);
+    let members = match arguments.iter().any(|it| it == "--sketches-alone") {
+        true => Vec::new(),
+        false => members.await?,
+    };
+    let (looked, member_count) = (looking.elapsed().as_secs_f64(), members.len());
+    let found = graph(tables, members, workers, &work);
     let seconds = started.elapsed().as_secs_f64();
 
     let mut gold: BTreeMap<(String, String), BTreeSet<BTreeSet<ColumnName>>> = BTreeMap::new();
@@ -221,7 +256,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             "recall": share(gold.len()), "precision_of_one_database": share(near), "precision_of_lake": share(best.len()),
             "missed": missed,
             "met": work.met.load(Ordering::Relaxed), "compared": work.compared.load(Ordering::Relaxed),
-            "seconds": {"tables": made, "all": seconds},
+            "looked_up_members": member_count,
+            "seconds": {"tables": made, "looked_up": looked, "all": seconds},
         })
     );
     Ok(())

@@ -11,7 +11,9 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Instant;
 
 use differential_dataflow::input::Input;
-use limn_joins::{Column, ColumnFacts, EdgeKind, Kind, Place, Table, TableId, value_counts};
+use limn_joins::{
+    Column, ColumnFacts, EdgeKind, Kind, Place, Table, TableId, lookups, value_counts,
+};
 use limn_pipeline::graph::{EdgeUpdate, GraphWork, TableUpdate, edges};
 use limn_profile::{ColumnBuilder, ValueSet};
 use limn_segment::{IndexStore, JoinRecord, Shard};
@@ -34,6 +36,7 @@ fn column(at: usize, name: &str, kind: Kind, cell: impl Fn(usize) -> String) -> 
         range: (kind == Kind::Whole).then_some((0, ROWS as i64)),
         values: ValueSet::of(&profile.frequent, distinct, true),
         counts: value_counts(profile.frequent.sample()),
+        lookups: lookups(profile.frequent.sample().map(|it| it.0)),
     })
 }
 
@@ -100,7 +103,8 @@ fn run(workers: usize, steps: Vec<Vec<TableUpdate>>) -> Vec<Cost> {
         let (send, work) = (send.clone(), Arc::clone(&work));
         let (mut input, probe) = worker.dataflow::<u64, _, _>(|scope| {
             let (input, tables) = scope.new_collection();
-            let edges = edges(tables, &work).inspect(move |(edge, _, diff)| {
+            let looked_up = scope.new_collection().1;
+            let edges = edges(tables, looked_up, &work).inspect(move |(edge, _, diff)| {
                 let _ = send.send((edge.clone(), *diff));
             });
             (input, edges.probe().0)

@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock, mpsc};
 
 use differential_dataflow::input::InputSession;
 use limn_formats::Room;
-use limn_joins::Table;
+use limn_joins::{Band, Member, Table};
 use limn_lake::contexts::{About, SharedKind};
 use limn_lake::{ContextSource, ContextText, Group, GroupKind};
 use timely::ExchangeData;
@@ -280,6 +280,8 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
 pub struct GraphInputs {
     /// Tables that come and go.
     pub tables: InputSession<Epoch, Arc<Table>, isize>,
+    /// Columns that come to bands, or leave them, by what was looked up.
+    pub looked_up: InputSession<Epoch, (Band, Member), isize>,
     /// Edges of tables before its frontier are made.
     pub done: ProbeHandle<Epoch>,
 }
@@ -289,10 +291,12 @@ pub struct GraphInputs {
 /// `edges`.
 pub fn build_graph(worker: &mut Worker, found: mpsc::Sender<EdgeUpdate>) -> GraphInputs {
     let mut tables = InputSession::new();
+    let mut looked_up = InputSession::new();
     let done = ProbeHandle::new();
     worker.dataflow::<Epoch, _, _>(|scope| {
         let tables = tables.to_collection(scope);
-        edges(tables, &Arc::new(GraphWork::default()))
+        let looked_up = looked_up.to_collection(scope);
+        edges(tables, looked_up, &Arc::new(GraphWork::default()))
             .inner
             .exchange(|_| 0)
             .inspect(move |(edge, _, diff)| {
@@ -301,7 +305,11 @@ pub fn build_graph(worker: &mut Worker, found: mpsc::Sender<EdgeUpdate>) -> Grap
             })
             .probe_with(&done);
     });
-    GraphInputs { tables, done }
+    GraphInputs {
+        tables,
+        looked_up,
+        done,
+    }
 }
 
 /// [`async_flat_map`] with what all stages of a job share.

@@ -5,7 +5,7 @@
 //! [`SketchedColumns`] reads no more than it takes.
 
 use limn_joins::{
-    Column, ColumnFacts, Kind, Place, Reference, Table, TableId, name_hash, value_counts,
+    Column, ColumnFacts, Kind, Place, Reference, Table, TableId, lookups, name_hash, value_counts,
 };
 use limn_profile::{
     FileSummary, Frequent, SketchError, SummaryError, TableSummary, ValueSet, join_key,
@@ -233,6 +233,7 @@ impl JoinColumn {
                 true => value_counts(values.sample()),
                 false => Vec::new(),
             },
+            lookups: lookups(values.sample().map(|it| it.0)),
         }))
     }
 }
@@ -279,6 +280,9 @@ impl HeldValue for SketchedColumns {
     const COLUMNS: Option<&'static [&'static str]> = Some(&[
         "rows",
         "keys",
+        "segment",
+        "first_block",
+        "content",
         "columns.list.element.name",
         "columns.list.element.data_type",
         "columns.list.element.null_share",

@@ -298,8 +298,8 @@ async fn writers_that_overtake_each_other_keep_all_joins() {
     assert_eq!(short(&joins_in(&lab, &overtaken).await), expected);
 }
 
-/// What is known of the catalog serves: of a change the joins read what it has written, and no
-/// more.
+/// What is known of the catalog serves: of a change the joins read what it has written, and of the
+/// segments those that have the values of large keys.
 #[tokio::test(flavor = "multi_thread")]
 async fn joins_of_a_change_read_no_catalog_again_and_of_none_nothing() {
     let mut costs = Vec::new();
@@ -326,8 +326,83 @@ async fn joins_of_a_change_read_no_catalog_again_and_of_none_nothing() {
         panic!("two runs");
     };
     assert_eq!((idle.get, idle.list), (idle_without.get, idle_without.list));
-    assert_eq!(with.get, without.get + 1);
+    assert_eq!(with.get, without.get + 2);
     // The rest is the snapshot's own file, which names the joins.
     assert!(with.bytes_read < without.bytes_read + last + 1_000);
     assert_eq!(with.put, without.put, "no edge has changed");
+}
+
+/// Customers of a key far too large for its sketch, and columns of a few of its values.
+async fn fill_large(lab: &Lab, customers: std::ops::Range<usize>, buyers: &[(&str, usize)]) {
+    // No sequence: what is next to each other is not in order.
+    let code = |at: usize| format!("C{:07}", at * 7_919 % 9_999_991);
+    let lines_of = |range, line: &dyn Fn(usize) -> String| lines("code", range, line);
+    let text = lines_of(customers, &|at| format!("{},name {at}", code(at)));
+    lab.put("crm/customers.csv", &text.replacen("code", "code,name", 1))
+        .await;
+    for (name, count) in buyers {
+        let text = lines("number,buyer", 0..2 * count, |at| {
+            format!("{name}{at},{}", code(at % count * 31))
+        });
+        lab.put(&format!("sales/{name}.csv"), &text).await;
+    }
+}
+
+/// The references to customers.
+async fn buyers(lab: &Lab) -> Vec<String> {
+    let edges = joins(lab).await;
+    short(&edges)
+        .into_iter()
+        .filter(|it| it.ends_with("crm/customers code"))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn small_columns_find_large_keys_whichever_of_them_changes() {
+    let sizes = [("few", 20), ("more", 120), ("many", 900)];
+    let expected = |names: &[&str]| -> Vec<String> {
+        let edge = |name: &&str| format!("sales/{name} buyer n:1 crm/customers code");
+        names.iter().map(edge).collect()
+    };
+    let lab = Lab::new();
+    let mut session = Session::new(
+        lab.lake.clone(),
+        lab.index.clone(),
+        Arc::new(HashedWords),
+        lab.options.clone(),
+    );
+    let anew = async |lab: &Lab, workers: usize| {
+        let mut other = Lab::new();
+        other.lake = lab.lake.clone();
+        other.options.workers = workers;
+        other.run().await;
+        joins(&other).await
+    };
+    fill_large(&lab, 0..30_000, &sizes).await;
+    session.look(Scope::Lake, Arc::default()).await.unwrap();
+    assert_eq!(buyers(&lab).await, expected(&["few", "many", "more"]));
+    let edges = joins(&lab).await;
+    let few = edges.iter().find(|it| it.left == "sales/few").unwrap();
+    assert_eq!(few.evidence, Evidence::Values);
+    assert!(few.containment == 1.0 && few.containment_low < 0.9);
+    assert_eq!(edges, anew(&lab, 1).await);
+
+    // The key loses what they refer to, and gets it back; one that refers comes meanwhile.
+    fill_large(&lab, 40_000..70_000, &[]).await;
+    session.look(Scope::Lake, Arc::default()).await.unwrap();
+    assert_eq!(buyers(&lab).await, expected(&[]));
+    fill_large(&lab, 0..30_000, &[("late", 60)]).await;
+    lab.remove("sales/few.csv").await;
+    session.look(Scope::Lake, Arc::default()).await.unwrap();
+    assert_eq!(buyers(&lab).await, expected(&["late", "many", "more"]));
+    assert_eq!(joins(&lab).await, anew(&lab, 3).await);
+
+    // Another column that refers, with a process of its own.
+    fill_large(&lab, 0..30_000, &[("later", 50)]).await;
+    lab.run().await;
+    assert_eq!(
+        buyers(&lab).await,
+        expected(&["late", "later", "many", "more"])
+    );
+    assert_eq!(joins(&lab).await, anew(&lab, 2).await);
 }

@@ -79,6 +79,8 @@ pub use summary::{
     ColumnSummary, DeclaredKeys, FileSummary, InFiles, NARROW, Reference, SUMMARY_VERSION,
     StoredSummary, SummaryError, TableSummary,
 };
-pub use value_hashes::{DamagedHashes, FileHashes, FileValues, KeptValues, ValueHashes, file_id};
+pub use value_hashes::{
+    DamagedHashes, FileHashes, FileValues, KeptValues, ValueHashes, file_id, looked_up_by,
+};
 pub use value_set::{Overlap, ValueSet};
 pub use values::{Frequent, HyperLogLog, SketchError, ValueLimits, first_placed, join_key};

@@ -20,7 +20,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data_type::DataType;
 use crate::rice;
-use crate::value_key::HASH_BITS;
+use crate::value_key::{HASH_BITS, hash_of_value};
 
 pub(crate) mod collected;
 
@@ -33,6 +33,22 @@ pub struct KeptValues {
     pub most: u32,
     /// Whether values are left out by which people are known (addresses, telephone numbers).
     pub hides_personal: bool,
+}
+
+/// What is longer is no name or code.
+const LONGEST: usize = 64;
+/// Digits of the shortest number that is looked up.
+const DIGITS: usize = 4;
+
+/// The hash that a list has of a value; `None` of a long one and a short number, which no list has.
+#[must_use]
+pub fn looked_up_by(value: &str) -> Option<u64> {
+    let is_number = || !value.chars().any(char::is_alphabetic);
+    let is_short = || value.bytes().filter(u8::is_ascii_digit).count() < DIGITS;
+    if value.len() > LONGEST || is_short() && is_number() {
+        return None;
+    }
+    hash_of_value(value)
 }
 
 /// Whether values of columns of this type are looked up.

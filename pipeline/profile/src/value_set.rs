@@ -180,6 +180,30 @@ impl ValueSet {
     }
 }
 
+impl ValueSet {
+    /// How the columns overlap where `looked_up` of this one's values, all or a uniform sample,
+    /// were looked up in the other, which has `held` of them.
+    pub fn overlap_by_lookups(&self, other: &ValueSet, held: usize, looked_up: usize) -> Overlap {
+        let is_all = self.is_complete() && looked_up == self.hashes.len();
+        let first_in_second = Share::of(held, looked_up, is_all);
+        let (ours, theirs) = (self.distinct(), other.distinct());
+        let shared = |share: f64| (share * ours).min(theirs);
+        let of = |share: &dyn Fn(f64) -> f64| Share {
+            value: share(shared(first_in_second.value)),
+            low: share(shared(first_in_second.low)),
+            high: share(shared(first_in_second.high)),
+            sampled: looked_up,
+        };
+        Overlap {
+            jaccard: of(&|shared| shared / (ours + theirs - shared).max(1.0)),
+            first_in_second,
+            second_in_first: of(&|shared| shared / theirs.max(1.0)),
+            intersection: shared(first_in_second.value),
+            exact: false,
+        }
+    }
+}
+
 /// How many hashes two ascending lists share, below a threshold.
 fn shared(mut a: &[u64], mut b: &[u64], below: Option<u64>) -> usize {
     let mut shared = 0;

@@ -16,6 +16,8 @@ use crate::values::writer::{BLOCK, source_bits};
 const LONGEST: usize = 64;
 /// Read of a table's lists for the names of its columns, at first.
 const NAMES: usize = 4 << 10;
+/// Blocks of values that are read at a time: about a megabyte.
+const READ_TOGETHER: usize = 1 << 10;
 
 /// What is open of a segment's values. Takes about 16 bytes a table and column, and 16 for each 256
 /// values.
@@ -133,53 +135,94 @@ impl ValueIndex {
         Some(usize::try_from(start).ok()?..usize::try_from(self.tables[at].1).ok()?)
     }
 
-    /// Calls `visit` with each table and column that hold a value of this hash, in order.
+    /// Calls `visit` with each of these hashes, which ascend, and each table and column that hold a
+    /// value of it, in order.
     pub(crate) fn holding(
         &self,
-        hash: u64,
-        visit: &mut dyn FnMut(u32, u32),
+        hashes: &[u64],
+        visit: &mut dyn FnMut(u64, u32, u32),
     ) -> Result<(), SegmentError> {
-        // The last block that begins below it may end with it.
-        let below = self.blocks.partition_point(|(first, _)| *first < hash);
-        let mut at = below.saturating_sub(1);
-        while let Some((first, _)) = self.blocks.get(at)
-            && *first <= hash
-        {
-            self.look_through(at, hash, visit)?;
-            at += 1;
+        let blocks = self.blocks_of(hashes);
+        let mut left = hashes;
+        let mut rest = blocks.as_slice();
+        while let [first, ..] = rest {
+            // Blocks that lie side by side are read together.
+            let together = rest.iter().zip(*first..).take(READ_TOGETHER);
+            let count = together
+                .take_while(|(block, next)| **block == *next)
+                .count();
+            let (run, after) = rest.split_at(count);
+            rest = after;
+            let start = self.ends_before(*first)?;
+            let end = self.ends_before(first + count)?;
+            let bytes = self.by_value.read(start..end)?;
+            for block in run {
+                let of_block =
+                    self.ends_before(*block)? - start..self.ends_before(block + 1)? - start;
+                let bytes = bytes.get(of_block).ok_or_else(|| self.breaks_off())?;
+                left = self.look_through(*block, bytes, left, visit)?;
+            }
         }
         Ok(())
     }
 
-    fn look_through(
+    /// The blocks that may hold these hashes, in order.
+    fn blocks_of(&self, hashes: &[u64]) -> Vec<usize> {
+        let mut wanted: Vec<usize> = Vec::new();
+        for hash in hashes {
+            // The last block that begins below it may end with it.
+            let below = self.blocks.partition_point(|(first, _)| first < hash);
+            let from = below.saturating_sub(1);
+            let from = wanted.last().map_or(from, |last| from.max(last + 1));
+            let blocks = (from..).zip(self.blocks.get(from..).unwrap_or_default());
+            let holding = blocks.take_while(|(_, (first, _))| first <= hash);
+            wanted.extend(holding.map(|it| it.0));
+        }
+        wanted
+    }
+
+    /// Where the block before this one ends.
+    fn ends_before(&self, block: usize) -> Result<usize, SegmentError> {
+        let end = block.checked_sub(1).map_or(0, |it| self.blocks[it].1);
+        usize::try_from(end).map_err(|_| self.breaks_off())
+    }
+
+    fn breaks_off(&self) -> SegmentError {
+        self.by_value.damaged("a block of its values breaks off")
+    }
+
+    /// Looks for hashes in a block; the rest, which may be in the blocks after it.
+    fn look_through<'h>(
         &self,
         block: usize,
-        wanted: u64,
-        visit: &mut dyn FnMut(u32, u32),
-    ) -> Result<(), SegmentError> {
-        let damaged = || self.by_value.damaged("a block of its values breaks off");
-        let (first, end) = self.blocks[block];
-        let start = block.checked_sub(1).map_or(0, |it| self.blocks[it].1);
-        let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
-        let (start, end) = range.ok_or_else(damaged)?;
-        let bytes = self.by_value.read(start..end)?;
+        bytes: &[u8],
+        mut wanted: &'h [u64],
+        visit: &mut dyn FnMut(u64, u32, u32),
+    ) -> Result<&'h [u64], SegmentError> {
+        let damaged = || self.breaks_off();
         let low = low_bits(1 << HASH_BITS, self.entries as usize);
         let bits = source_bits(self.sources.len());
         let left = self.entries - (block * BLOCK) as u64;
-        let mut reader = BitReader::new(&bytes);
-        let mut hash = first;
+        let mut reader = BitReader::new(bytes);
+        let mut hash = self.blocks[block].0;
         for _ in 0..left.min(BLOCK as u64) {
             let step = reader.get_rice(low).ok_or_else(damaged)?;
             hash = hash.checked_add(step).ok_or_else(damaged)?;
             let source = reader.get(bits).ok_or_else(damaged)?;
-            if hash > wanted {
-                break;
+            while let [first, rest @ ..] = wanted
+                && *first < hash
+            {
+                wanted = rest;
             }
-            if hash == wanted {
-                let source = self.sources.get(source as usize).ok_or_else(damaged)?;
-                visit(source.0, source.1);
+            match wanted.first() {
+                None => break,
+                Some(first) if *first == hash => {
+                    let source = self.sources.get(source as usize).ok_or_else(damaged)?;
+                    visit(hash, source.0, source.1);
+                }
+                Some(_) => {}
             }
         }
-        Ok(())
+        Ok(wanted)
     }
 }

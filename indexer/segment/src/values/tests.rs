@@ -168,9 +168,23 @@ proptest! {
         }
         let built = build_segment(tables, &settings()).unwrap();
         let reader = SegmentReader::from_bytes(built.bytes, &built.entry).unwrap();
+        let mut together = Vec::new();
         for value in sought {
-            let expected = there.get(&value).cloned().unwrap_or_default();
-            prop_assert_eq!(holding(&reader, &format!("V-{value:05}")), expected);
+            let (name, expected) = (format!("V-{value:05}"), there.get(&value));
+            let expected = expected.cloned().unwrap_or_default();
+            let hash = value_key::hash(&value_key::key(&name).unwrap());
+            together.extend(expected.iter().map(|(table, column)| (hash, *table, *column)));
+            together.extend(expected.is_empty().then_some((hash, u32::MAX, 0)));
+            prop_assert_eq!(holding(&reader, &name), expected);
         }
+        together.sort_unstable();
+        together.dedup();
+        let mut hashes: Vec<u64> = together.iter().map(|it| it.0).collect();
+        hashes.dedup();
+        together.retain(|it| it.1 != u32::MAX);
+        let mut found = Vec::new();
+        let visit = &mut |hash, table, column| found.push((hash, table, column));
+        reader.holding_values(&hashes, visit).unwrap();
+        prop_assert_eq!(found, together);
     }
 }

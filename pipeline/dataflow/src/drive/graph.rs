@@ -47,13 +47,20 @@ impl GraphDriver {
             let _ = waits.send(self.edges.try_iter().collect());
         }
         let asked = self.asked.as_ref().filter(|_| self.comparing.is_none());
-        if let Some(ToCompare { tables, done }) = asked.and_then(|asked| asked.try_recv().ok()) {
-            self.feeding = tables;
-            self.comparing = Some(done);
+        let mut is_new = false;
+        if let Some(asked) = asked.and_then(|asked| asked.try_recv().ok()) {
+            self.feeding = asked.tables;
+            self.comparing = Some(asked.done);
             self.next += 1;
+            is_new = true;
+            for (member, diff) in asked.looked_up {
+                self.inputs.looked_up.update(member, diff);
+            }
+            self.inputs.looked_up.advance_to(self.next);
+            self.inputs.looked_up.flush();
         }
         let count = self.feeding.len();
-        if count == 0 {
+        if count == 0 && !is_new {
             return;
         }
         for (table, diff) in self.feeding.drain(count.saturating_sub(FED_AT_A_TIME)..) {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use limn_joins::{Edge, Place, Table, TableId, compare};
+use limn_joins::{Compared, Edge, Meeting, Place, Table, TableId, Way, compare};
 use timely::container::CapacityContainerBuilder;
 use timely::dataflow::Stream;
 use timely::dataflow::channels::pact::{Exchange, Pipeline};
@@ -18,16 +18,44 @@ use timely::dataflow::operators::vec::Broadcast;
 
 use crate::changes::Epoch;
 use crate::graph::GraphWork;
-use crate::graph::meeting::PairUpdate;
+use crate::graph::meeting::MeetingUpdate;
 
 /// Two tables, the lower first.
 type Tables = (TableId, TableId);
 /// Columns of two tables, and how often they meet.
-type Meeting = ((Place, Place), i32);
+type Met = ((Place, Place), Times);
 /// Those of two tables, in ascending order.
-type Meetings = Box<[Meeting]>;
+type Meetings = Box<[Met]>;
 /// Pairs of columns of two tables that are compared, at most: the first ones by their places.
 const MOST_COMPARED: usize = 4_096;
+
+/// How often two columns meet: under bands, and by values that one of them looked up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Times {
+    bands: i32,
+    one_in_other: i16,
+    other_in_one: i16,
+}
+
+impl Times {
+    fn of(way: Way, times: isize) -> Self {
+        let mut of = Self::default();
+        match way {
+            Way::Band => of.bands = times as i32,
+            Way::LowerInHigher => of.one_in_other = times as i16,
+            Way::HigherInLower => of.other_in_one = times as i16,
+        }
+        of
+    }
+
+    fn and(self, more: Self) -> Self {
+        Self {
+            bands: self.bands + more.bands,
+            one_in_other: self.one_in_other + more.one_in_other,
+            other_in_one: self.other_in_one + more.other_in_one,
+        }
+    }
+}
 
 /// A table or an edge that comes or goes at an epoch.
 type Update<T> = (T, Epoch, isize);
@@ -36,7 +64,7 @@ type Update<T> = (T, Epoch, isize);
 #[derive(Default)]
 struct Coming {
     tables: Vec<(Arc<Table>, isize)>,
-    pairs: Vec<PairUpdate>,
+    pairs: Vec<MeetingUpdate>,
 }
 
 /// The epochs that are not complete.
@@ -62,7 +90,7 @@ struct Known {
     /// The same tables the other way round.
     reversed: BTreeSet<Tables>,
     /// What changed in this epoch and is not in `met` yet: fewer than are there.
-    recent: HashMap<Tables, Vec<Meeting>>,
+    recent: HashMap<Tables, Vec<Met>>,
     /// What met before this epoch, where that is another now.
     met_before: HashMap<Tables, Meetings>,
 }
@@ -70,12 +98,12 @@ struct Known {
 /// The edges of tables whose columns meet, as they come and go.
 pub fn compared<'scope>(
     tables: Stream<'scope, Epoch, Vec<Update<Arc<Table>>>>,
-    pairs: Stream<'scope, Epoch, Vec<PairUpdate>>,
+    pairs: Stream<'scope, Epoch, Vec<MeetingUpdate>>,
     work: &Arc<GraphWork>,
 ) -> Stream<'scope, Epoch, Vec<Update<Edge>>> {
     let work = Arc::clone(work);
-    let of_worker = |(pair, _): &PairUpdate| {
-        let (one, other) = pair.tables();
+    let of_worker = |(meeting, _): &MeetingUpdate| {
+        let (one, other) = meeting.pair.tables();
         one.spread().wrapping_add(other.spread().rotate_left(32))
     };
     tables
@@ -127,14 +155,16 @@ pub fn compared<'scope>(
 
 impl Known {
     /// Counts pairs that meet and part. A list is written anew when as many have come as it has.
-    fn count(&mut self, mut pairs: Vec<PairUpdate>, work: &GraphWork) {
+    fn count(&mut self, mut pairs: Vec<MeetingUpdate>, work: &GraphWork) {
         pairs.sort_unstable();
-        for of_tables in pairs.chunk_by(|a, b| a.0.tables() == b.0.tables()) {
-            let tables = of_tables[0].0.tables();
+        for of_tables in pairs.chunk_by(|a, b| a.0.pair.tables() == b.0.pair.tables()) {
+            let tables = of_tables[0].0.pair.tables();
             let recent = self.recent.entry(tables).or_default();
-            let meeting =
-                |(pair, times): &PairUpdate| ((pair.0.place(), pair.1.place()), *times as i32);
-            recent.extend(of_tables.iter().map(meeting));
+            let met = |(Meeting { pair, way }, times): &MeetingUpdate| {
+                let places = (pair.0.place(), pair.1.place());
+                (places, Times::of(*way, *times))
+            };
+            recent.extend(of_tables.iter().map(met));
             if recent.len() >= self.met.get(&tables).map_or(0, |met| met.len()) {
                 let recent = self.recent.remove(&tables).unwrap_or_default();
                 self.take_in(tables, recent, work);
@@ -143,17 +173,22 @@ impl Known {
     }
 
     /// Takes changes of two tables into their list.
-    fn take_in(&mut self, tables: Tables, mut changes: Vec<Meeting>, work: &GraphWork) {
+    fn take_in(&mut self, tables: Tables, mut changes: Vec<Met>, work: &GraphWork) {
         let before = self.met.remove(&tables).unwrap_or_default();
         let mut all = [&before[..], &changes[..]].concat();
         all.sort_by_key(|it| it.0);
         let sums = all.chunk_by(|a, b| a.0 == b.0);
-        let sums = sums.map(|same| (same[0].0, same.iter().map(|it| it.1).sum::<i32>()));
-        let now: Meetings = sums.filter(|it| it.1 != 0).collect();
+        let sum = |same: &[Met]| {
+            same.iter()
+                .map(|it| it.1)
+                .fold(Times::default(), Times::and)
+        };
+        let sums = sums.map(|same| (same[0].0, sum(same)));
+        let now: Meetings = sums.filter(|it| it.1 != Times::default()).collect();
         changes.sort_unstable_by_key(|it| it.0);
         changes.dedup_by_key(|it| it.0);
         let has = |met: &Meetings, places| met.binary_search_by_key(&places, |it| it.0).is_ok();
-        let is_changed = |it: &&Meeting| has(&before, it.0) != has(&now, it.0);
+        let is_changed = |it: &&Met| has(&before, it.0) != has(&now, it.0);
         let changed = changes.iter().filter(is_changed).count();
         work.met.fetch_add(changed as u64, Ordering::Relaxed);
         if now.is_empty() {
@@ -226,12 +261,18 @@ fn edges<'a>(
     met: Option<&Meetings>,
     table: impl Fn(TableId) -> Option<&'a Arc<Table>>,
 ) -> Vec<Edge> {
-    let places = met.into_iter().flatten().map(|it| it.0);
-    let places: Vec<(Place, Place)> = places.take(MOST_COMPARED).collect();
+    let compared = |((one, other), times): &Met| Compared {
+        one: *one,
+        other: *other,
+        one_in_other: times.one_in_other.max(0) as u16,
+        other_in_one: times.other_in_one.max(0) as u16,
+    };
+    let met = met.into_iter().flatten().map(compared);
+    let columns: Vec<Compared> = met.take(MOST_COMPARED).collect();
     match (table(one), table(other)) {
-        (Some(one), Some(other)) if !places.is_empty() => {
+        (Some(one), Some(other)) if !columns.is_empty() => {
             work.compared.fetch_add(1, Ordering::Relaxed);
-            compare(one, other, &places)
+            compare(one, other, &columns)
         }
         _ => Vec::new(),
     }
@@ -265,7 +306,10 @@ mod tests {
             let [one, other] = &tables;
             let pair = |at: usize| {
                 let column = |table: &Table, at: usize| table.id.column(Place(at as u16));
-                Pair::new(column(one, at / WIDE), column(other, at % WIDE))
+                Meeting {
+                    pair: Pair::new(column(one, at / WIDE), column(other, at % WIDE)),
+                    way: Way::Band,
+                }
             };
             let (mut known, work) = (Known::default(), GraphWork::default());
             for row in (0..WIDE).rev() {

@@ -11,7 +11,7 @@ use limn_segment::{IndexStore, Snapshot};
 use tokio::sync::{Mutex, oneshot};
 
 use crate::error::PipelineError;
-use crate::graph::{EdgeUpdate, Graph, GraphSize, TableUpdate};
+use crate::graph::{EdgeUpdate, Graph, GraphSize, MemberUpdate, TableUpdate};
 use crate::published::Published;
 
 /// Columns that a lake may have for each table that it may have.
@@ -40,6 +40,8 @@ impl MostTables {
 pub struct ToCompare {
     /// The tables.
     pub tables: Vec<TableUpdate>,
+    /// Columns that come to bands, or leave them, by what was looked up.
+    pub looked_up: Vec<MemberUpdate>,
     /// Whoever asked.
     pub done: oneshot::Sender<Vec<EdgeUpdate>>,
 }
@@ -134,9 +136,10 @@ impl Joins {
             return Ok(());
         }
         let tables = graph.updates(changed);
-        let edges = match tables.is_empty() {
+        let looked_up = graph.look_up(index, next).await?;
+        let edges = match tables.is_empty() && looked_up.is_empty() {
             true => Vec::new(),
-            false => self.compare(tables).await?,
+            false => self.compare(tables, looked_up).await?,
         };
         graph.take_in(edges, next.shards);
         let before = next.joins.remove(&self.lake).unwrap_or_default();
@@ -156,11 +159,19 @@ impl Joins {
     }
 
     /// The edges that come and go with these tables.
-    async fn compare(&self, tables: Vec<TableUpdate>) -> Result<Vec<EdgeUpdate>, PipelineError> {
+    async fn compare(
+        &self,
+        tables: Vec<TableUpdate>,
+        looked_up: Vec<MemberUpdate>,
+    ) -> Result<Vec<EdgeUpdate>, PipelineError> {
         let ended = || PipelineError::Dataflow("the driver ended before the join graph".into());
         let (done, edges) = oneshot::channel();
         let count = tables.len();
-        let asked = self.ask.send(ToCompare { tables, done });
+        let asked = self.ask.send(ToCompare {
+            tables,
+            looked_up,
+            done,
+        });
         asked.map_err(|_| ended())?;
         if let Some(driver) = self.driver.get() {
             driver.unpark();

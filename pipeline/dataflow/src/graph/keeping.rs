@@ -6,7 +6,7 @@
 //! have equal files.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use limn_joins::{Edge, Place, Table, TableId};
@@ -15,7 +15,9 @@ use limn_segment::{
     TableKey, TableRecord,
 };
 
-use crate::graph::{EdgeUpdate, TableUpdate};
+use crate::error::PipelineError;
+use crate::graph::looked_up::{LookedUp, Looking, segment_hash};
+use crate::graph::{EdgeUpdate, MemberUpdate, TableUpdate};
 use crate::sketches::{JoinColumns, SketchedColumns, graph_table};
 
 /// What is kept of a table's row.
@@ -25,6 +27,10 @@ pub struct GraphRow {
     table: Option<Arc<Table>>,
     /// The names of its columns.
     columns: Box<[Box<str>]>,
+    /// Which segment has the lists of its values, by [`segment_hash`].
+    segment: u64,
+    /// What tells these lists from those of other contents.
+    lists: u64,
 }
 
 impl GraphRow {
@@ -39,6 +45,11 @@ impl GraphRow {
         Self {
             table: table.map(Arc::new),
             columns: columns.names(),
+            segment: segment_hash(&row.segment),
+            lists: match &row.content {
+                Some(content) => xxhash_rust::xxh3::xxh3_64(content.as_bytes()),
+                None => segment_hash(&row.segment) ^ u64::from(row.first_block),
+            },
         }
     }
 }
@@ -75,6 +86,7 @@ impl GraphSize {
 struct Fed {
     key: TableKey,
     table: Arc<Table>,
+    lists: u64,
 }
 
 /// A table whose row is another now, and what was kept of the one before.
@@ -92,6 +104,10 @@ pub struct Graph {
     /// Where edges differ from what is stored; all of them until they were stored once.
     unstored: Option<BTreeSet<Shard>>,
     files: BTreeMap<Shard, JoinsEntry>,
+    looked_up: LookedUp,
+    /// Tables that were fed or went, or whose lists of values are others, since values were looked up
+    /// last.
+    to_look_up: HashSet<TableId>,
 }
 
 impl Graph {
@@ -105,6 +121,8 @@ impl Graph {
             changed: HashMap::new(),
             unstored: None,
             files: BTreeMap::new(),
+            looked_up: LookedUp::default(),
+            to_look_up: HashSet::new(),
         }
     }
 
@@ -139,31 +157,71 @@ impl Graph {
             let now = self.held.get(&key);
             let names = |row: Option<&GraphRow>| row.map(|row| row.columns.clone());
             let are_renamed = names(before.as_deref()) != names(now.map(Arc::as_ref));
+            let lists = now.map_or(0, |row| row.lists);
             let now = now.and_then(|row| row.table.clone());
-            let was = fed.get(&id).filter(|it| it.key == key);
+            let was = fed.get_mut(&id).filter(|it| it.key == key);
             if was.is_some() && (are_renamed || now.is_none()) {
                 self.changed.insert(id, key.clone());
             }
-            if was.map(|it| &it.table) == now.as_ref() {
+            if was.as_ref().map(|it| (&it.table, it.lists)) != now.as_ref().map(|it| (it, lists)) {
+                self.to_look_up.insert(id);
+            }
+            let is_fed = was.is_some();
+            if let Some(was) = was
+                && now.as_ref() == Some(&was.table)
+            {
+                was.lists = lists;
                 continue;
             }
-            if was.is_some() {
+            if is_fed {
                 updates.extend(fed.remove(&id).map(|it| (it.table, -1)));
             }
-            new.extend(now.map(|table| Fed { key, table }));
+            new.extend(now.map(|table| Fed { key, table, lists }));
         }
         updates.extend(feed(&mut fed, new.into_iter()));
         self.fed = Some(fed);
         updates
     }
 
+    /// Looks up what the tables that [`updates`](Self::updates) gave have to do with others. Gives the
+    /// columns that come to bands by it, and leave them.
+    ///
+    /// # Errors
+    /// Store errors, and damaged segments.
+    pub async fn look_up(
+        &mut self,
+        index: &IndexStore,
+        snapshot: &Snapshot,
+    ) -> Result<Vec<MemberUpdate>, PipelineError> {
+        let changed = std::mem::take(&mut self.to_look_up);
+        if changed.is_empty() {
+            return Ok(Vec::new());
+        }
+        let fed = self.fed.as_ref().into_iter().flatten();
+        let all = fed.filter_map(|(_, fed)| {
+            let row = self.held.get_live(&fed.key)?;
+            Some(Looking {
+                key: &fed.key,
+                table: &fed.table,
+                columns: &row.columns,
+                segment: row.segment,
+            })
+        });
+        let looked_up = &mut self.looked_up;
+        looked_up
+            .advance(index, snapshot, &self.lake, all, &changed)
+            .await
+    }
+
     fn all(&mut self) -> Vec<TableUpdate> {
         let mut fed = HashMap::new();
         let live = self.held.live().filter_map(|(key, row)| {
             let (key, table) = (key.clone(), row.table.clone()?);
-            Some(Fed { key, table })
+            let lists = row.lists;
+            Some(Fed { key, table, lists })
         });
         let updates = feed(&mut fed, live);
+        self.to_look_up = fed.keys().copied().collect();
         self.fed = Some(fed);
         updates
     }

@@ -8,21 +8,23 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use differential_dataflow::VecCollection;
-use limn_joins::{Band, ColumnId, Member, Pair, Table, bands, changed_candidates};
+use limn_joins::{Band, ColumnId, Meeting, Member, Table, bands, changed_candidates};
 use timely::container::CapacityContainerBuilder;
 use timely::dataflow::Stream;
 use timely::dataflow::channels::pact::Exchange;
-use timely::dataflow::operators::Capability;
 use timely::dataflow::operators::generic::Operator;
 use timely::dataflow::operators::vec::Map;
+use timely::dataflow::operators::{Capability, Concat};
 
 use crate::changes::Epoch;
 
 /// Pairs that are let go of at a time: whoever counts them takes them in between.
 const PAIRS_AT_A_TIME: usize = 1 << 16;
 
-/// A pair, and how often it comes more.
-pub type PairUpdate = (Pair, isize);
+/// A pair that meets, and how often it does more.
+pub type MeetingUpdate = (Meeting, isize);
+/// A member that comes to a band or leaves it.
+pub type MemberUpdate = ((Band, Member), isize);
 
 /// One that comes to a band, or leaves it.
 type Change = (Band, Member, i8);
@@ -57,16 +59,21 @@ struct Complete {
     done: usize,
 }
 
-/// The pairs of columns that share a band, as they come and go.
+/// The pairs of columns that share a band, as they come and go. A table says itself under which its
+/// columns are, but for those of `looked_up`.
 pub fn pairs<'scope>(
     tables: VecCollection<'scope, Epoch, Arc<Table>, isize>,
-) -> Stream<'scope, Epoch, Vec<PairUpdate>> {
+    looked_up: VecCollection<'scope, Epoch, (Band, Member), isize>,
+) -> Stream<'scope, Epoch, Vec<MeetingUpdate>> {
     let changes = tables.inner.flat_map(|(table, _, diff)| {
         let bands = bands(&table).into_iter();
         bands.map(move |(band, member)| (band, member, diff.signum() as i8))
     });
+    let looked_up = looked_up.inner;
+    let looked_up = looked_up.map(|((band, member), _, diff)| (band, member, diff.signum() as i8));
+    let changes = changes.concat(looked_up);
     let scope = changes.scope();
-    changes.unary_frontier::<CapacityContainerBuilder<Vec<PairUpdate>>, _, _, _>(
+    changes.unary_frontier::<CapacityContainerBuilder<Vec<MeetingUpdate>>, _, _, _>(
         Exchange::new(|(band, ..): &Change| band.0),
         "columns of a band",
         move |_capability, info| {
@@ -106,8 +113,8 @@ pub fn pairs<'scope>(
                     && given < PAIRS_AT_A_TIME
                 {
                     let of_band = rest.partition_point(|it| it.0 == rest[0].0);
-                    change(&mut known, &rest[..of_band], |pair, times| {
-                        session.give((pair, times));
+                    change(&mut known, &rest[..of_band], |meeting, times| {
+                        session.give((meeting, times));
                         given += 1;
                     });
                     epoch.done += of_band;
@@ -125,7 +132,11 @@ pub fn pairs<'scope>(
 }
 
 /// Takes in the changes of one band.
-fn change(known: &mut HashMap<Band, Members>, changes: &[Change], pair: impl FnMut(Pair, isize)) {
+fn change(
+    known: &mut HashMap<Band, Members>,
+    changes: &[Change],
+    meet: impl FnMut(Meeting, isize),
+) {
     let Some((band, ..)) = changes.first() else {
         return;
     };
@@ -145,7 +156,7 @@ fn change(known: &mut HashMap<Band, Members>, changes: &[Change], pair: impl FnM
     if changed.is_empty() {
         return;
     }
-    changed_candidates(before, &after, &changed, pair);
+    changed_candidates(before, &after, &changed, meet);
     match Members::of(after) {
         Some(after) => drop(known.insert(*band, after)),
         None => drop(known.remove(band)),

@@ -1,6 +1,7 @@
 //! The join graph in the dataflow: tables to bands, to pairs of columns, to edges.
 //!
-//! Columns come together by band (`meeting.rs`), pairs by their tables (`comparing.rs`). A table
+//! Columns come together by band (`meeting.rs`), pairs by their tables (`comparing.rs`). Which large
+//! keys have the values of small columns is looked up in the segments before (`looked_up.rs`). A table
 //! that changes leaves its bands and comes to new ones; what its neighbours share without it stays,
 //! so that only its own pairs are compared again, and those of its neighbours where more share a
 //! band than are all compared ([`limn_joins::candidates`]).
@@ -8,6 +9,7 @@
 mod comparing;
 mod joins;
 mod keeping;
+mod looked_up;
 mod meeting;
 #[cfg(test)]
 mod tests;
@@ -16,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use differential_dataflow::{AsCollection, VecCollection};
-use limn_joins::{Edge, Table, declared};
+use limn_joins::{Band, Edge, Meeting, Member, Table, Way, declared};
 use timely::dataflow::operators::Concat;
 use timely::dataflow::operators::vec::Map;
 
@@ -26,6 +28,8 @@ use meeting::pairs;
 
 pub use joins::{Joins, MostTables, ToCompare};
 pub use keeping::{Graph, GraphRow, GraphSize};
+pub use looked_up::{LookedUp, Looking, segment_hash};
+pub use meeting::MemberUpdate;
 
 /// A table that comes (1) or goes (-1).
 pub type TableUpdate = (Arc<Table>, isize);
@@ -41,16 +45,18 @@ pub struct GraphWork {
     pub compared: AtomicU64,
 }
 
-/// The edges between tables.
+/// The edges between tables, of which some columns are under bands that a [look-up](LookedUp) gave.
 pub fn edges<'scope>(
     tables: VecCollection<'scope, Epoch, Arc<Table>, isize>,
+    looked_up: VecCollection<'scope, Epoch, (Band, Member), isize>,
     work: &Arc<GraphWork>,
 ) -> VecCollection<'scope, Epoch, Edge, isize> {
     // Who shares a hash may belong together; what is declared does.
     let declared = tables.clone().inner.flat_map(|(table, _, diff)| {
-        let pairs = declared(&table).map(move |pair| (pair, diff));
+        let way = Way::Band;
+        let pairs = declared(&table).map(move |pair| (Meeting { pair, way }, diff));
         pairs.collect::<Vec<_>>()
     });
-    let pairs = pairs(tables.clone()).concat(declared);
+    let pairs = pairs(tables.clone(), looked_up).concat(declared);
     compared(tables.inner, pairs, work).as_collection()
 }

@@ -2,12 +2,14 @@
 //! touches.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 
 use differential_dataflow::input::Input;
-use limn_joins::{Column, ColumnFacts, Kind, Place, TableId, value_counts};
+use limn_joins::{
+    Column, ColumnFacts, Kind, Part, Place, TableId, look_up_band, lookups, value_counts,
+};
 use limn_profile::{ColumnBuilder, ValueSet};
 use proptest::prelude::*;
 
@@ -47,6 +49,7 @@ pub fn of_columns(name: &str, columns: &[(&str, Vec<String>)]) -> Arc<Table> {
             range: None,
             values: ValueSet::of(&profile.frequent, profile.distinct(), true),
             counts: value_counts(profile.frequent.sample()),
+            lookups: lookups(profile.frequent.sample().map(|it| it.0)),
         })
     });
     let made = made.collect();
@@ -60,30 +63,63 @@ pub fn of_columns(name: &str, columns: &[(&str, Vec<String>)]) -> Arc<Table> {
     ))
 }
 
+/// What happens in an epoch.
+type Changes = (Vec<TableUpdate>, Vec<MemberUpdate>);
+
+/// Who is under a band because a first column has a value that others look up.
+fn looked_up(tables: &BTreeMap<u8, Arc<Table>>) -> BTreeSet<(Band, Member)> {
+    let columns = || {
+        let of_table = |table: &Arc<Table>| {
+            let table = Arc::clone(table);
+            (0..table.columns.len()).map(move |at| (Arc::clone(&table), at))
+        };
+        tables.values().flat_map(of_table)
+    };
+    let mut members = BTreeSet::new();
+    for (holds, first) in columns().filter(|it| it.1 == 0) {
+        let holds_at = holds.id.column(Place(first as u16));
+        for (looks, at) in columns() {
+            let found = looks.columns[at].lookups.iter();
+            for hash in found.filter(|it| holds.columns[first].lookups.contains(it)) {
+                let member = |column, part| (look_up_band(*hash), Member { column, part });
+                members.insert(member(holds_at, Part::Holds));
+                members.insert(member(looks.id.column(Place(at as u16)), Part::Looks));
+            }
+        }
+    }
+    members
+}
+
 /// The edges after each step, and what each step cost: pairs of columns that met or parted,
 /// comparisons.
-fn run(workers: usize, steps: Vec<Vec<TableUpdate>>) -> Vec<(Vec<Edge>, u64, u64)> {
+fn run(workers: usize, steps: Vec<Changes>) -> Vec<(Vec<Edge>, u64, u64)> {
     let (send, receive) = mpsc::channel();
     let (send_cost, costs) = mpsc::channel();
     let work = Arc::new(GraphWork::default());
     let count = steps.len();
     let guards = timely::execute(timely::Config::process(workers), move |worker| {
         let (send, work) = (send.clone(), Arc::clone(&work));
-        let (mut input, probe) = worker.dataflow::<Epoch, _, _>(|scope| {
+        let (mut input, mut members, probe) = worker.dataflow::<Epoch, _, _>(|scope| {
             let (input, tables) = scope.new_collection();
-            let edges = edges(tables, &work).inspect(move |(edge, epoch, diff)| {
+            let (members, looked_up) = scope.new_collection();
+            let edges = edges(tables, looked_up, &work).inspect(move |(edge, epoch, diff)| {
                 send.send((*epoch, edge.clone(), *diff)).unwrap();
             });
-            (input, edges.probe().0)
+            (input, members, edges.probe().0)
         });
         for (epoch, step) in (1..).zip(&steps) {
             if worker.index() == 0 {
-                for (table, diff) in step {
+                for (table, diff) in &step.0 {
                     input.update(Arc::clone(table), *diff);
+                }
+                for (member, diff) in &step.1 {
+                    members.update(*member, *diff);
                 }
             }
             input.advance_to(epoch);
+            members.advance_to(epoch);
             input.flush();
+            members.flush();
             while probe.less_than(&epoch) {
                 worker.step();
             }
@@ -127,6 +163,7 @@ proptest! {
         let mut steps = Vec::new();
         for step in &script {
             let mut updates = Vec::new();
+            let before = looked_up(&now);
             for (number, content) in step {
                 updates.extend(now.remove(number).map(|before| (before, -1)));
                 if let Some(content) = content {
@@ -135,10 +172,15 @@ proptest! {
                     updates.push((made, 1));
                 }
             }
-            steps.push(updates);
+            let after = looked_up(&now);
+            let gone = before.difference(&after).map(|it| (*it, -1));
+            let come = after.difference(&before).map(|it| (*it, 1));
+            steps.push((updates, gone.chain(come).collect()));
         }
         let grown = run(workers, steps).pop().unwrap().0;
-        let anew = run(1, vec![now.into_values().map(|table| (table, 1)).collect()]);
+        let members = looked_up(&now).into_iter().map(|it| (it, 1)).collect();
+        let tables = now.into_values().map(|table| (table, 1)).collect();
+        let anew = run(1, vec![(tables, members)]);
         prop_assert_eq!(&grown, &anew[0].0);
     }
 }
@@ -170,7 +212,8 @@ fn a_changed_table_among_many_touches_its_own_pairs() {
         .map(|table| (table, 1));
     let [_, before] = pair(150, 30);
     let [_, after] = pair(150, 40);
-    let states = run(2, vec![first.collect(), vec![(before, -1), (after, 1)]]);
+    let change = vec![(before, -1), (after, 1)];
+    let states = run(2, vec![(first.collect(), Vec::new()), (change, Vec::new())]);
     assert!(
         states[0].1 > 5_000 && states[0].2 > 1_000,
         "{:?}",

@@ -8,16 +8,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{KeptValues, ValueHashes, is_sought, is_within, longest};
+use super::{KeptValues, LONGEST, ValueHashes, is_sought, is_within, longest, looked_up_by};
 use crate::data_type::DataType;
 use crate::infer::classify;
 use crate::privacy::is_private;
-use crate::value_key::{HASH_BITS, hash_of_value};
+use crate::value_key::HASH_BITS;
 
-/// What is longer is no name or code.
-const LONGEST: usize = 64;
-/// Digits of the shortest number that is looked up.
-const DIGITS: usize = 4;
 /// A column of which one value in so many is longer is free text.
 const LONG_ONES: u64 = 4;
 /// Hashes that wait to be packed, at least.
@@ -89,12 +85,10 @@ impl HashCollector {
             self.long += 1;
             return;
         }
-        let is_number = !value.chars().any(char::is_alphabetic);
-        let is_short = || value.bytes().filter(u8::is_ascii_digit).count() < DIGITS;
-        if (is_number && is_short()) || (self.hides_personal && is_private(value)) {
+        if self.hides_personal && is_private(value) {
             return;
         }
-        let Some(hash) = hash_of_value(value) else {
+        let Some(hash) = looked_up_by(value) else {
             return;
         };
         let is_sought = is_sought(&classify(value));
