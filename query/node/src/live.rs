@@ -62,8 +62,48 @@ pub struct View {
     pub shelf: Arc<Shelf>,
     /// When it was opened.
     pub opened: chrono::DateTime<chrono::Utc>,
-    /// The join graphs of the whole snapshot, once they were asked for.
-    joins: Arc<OnceCell<Arc<JoinGraphs>>>,
+    joins: Arc<Joins>,
+}
+
+/// The join graphs of a whole snapshot.
+#[derive(Default)]
+struct Joins {
+    /// Once they were asked for.
+    read: OnceCell<Arc<JoinGraphs>>,
+    /// Those of an older snapshot until then, of which most files may be the same.
+    older: std::sync::Mutex<Option<Arc<JoinGraphs>>>,
+}
+
+impl Joins {
+    /// Those of a snapshot that comes after.
+    fn next(&self) -> Joins {
+        let older = self.read.get().cloned().or_else(|| self.older());
+        Joins {
+            read: OnceCell::new(),
+            older: std::sync::Mutex::new(older),
+        }
+    }
+
+    fn older(&self) -> Option<Arc<JoinGraphs>> {
+        let older = self.older.lock().unwrap_or_else(PoisonError::into_inner);
+        older.clone()
+    }
+
+    async fn read(
+        &self,
+        index: &IndexStore,
+        snapshot: &Snapshot,
+    ) -> Result<Arc<JoinGraphs>, SegmentError> {
+        let read = async || {
+            let graphs = match self.older() {
+                Some(older) => older.read_next(index, snapshot).await?,
+                None => JoinGraphs::read(index, snapshot).await?,
+            };
+            *self.older.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            Ok(Arc::new(graphs))
+        };
+        self.read.get_or_try_init(read).await.cloned()
+    }
 }
 
 impl std::fmt::Debug for View {
@@ -144,7 +184,8 @@ impl Live {
     ) -> Result<Live, RetrievalError> {
         let mut rows = ShelfRows::default();
         let searcher = Searcher::open_with(&index, snapshot.clone(), embedder, cache).await?;
-        let whole = view(&index, snapshot, searcher, &mut rows).await?;
+        let joins = Joins::default();
+        let whole = view(&index, snapshot, searcher, joins, &mut rows).await?;
         prepare(&whole);
         Ok(Live {
             changes: ChangeReader::new(index.clone()),
@@ -237,7 +278,8 @@ impl Live {
         }
         let older = &before.whole.searcher;
         let searcher = older.open_after(&self.index, snapshot.clone()).await?;
-        let whole = view(&self.index, snapshot, searcher, &mut rows).await?;
+        let joins = before.whole.joins.next();
+        let whole = view(&self.index, snapshot, searcher, joins, &mut rows).await?;
         prepare(&whole);
         *self.served.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(served(whole));
         Ok(true)
@@ -270,11 +312,7 @@ impl Live {
     /// # Errors
     /// Where they cannot be read.
     pub async fn joins(&self, view: &View) -> Result<Arc<JoinGraphs>, SegmentError> {
-        let read = async || {
-            let graphs = JoinGraphs::read(&self.index, &view.snapshot).await?;
-            Ok(Arc::new(graphs))
-        };
-        view.joins.get_or_try_init(read).await.cloned()
+        view.joins.read(&self.index, &view.snapshot).await
     }
 
     /// As [`Live::row`], of several tables: each file of the catalog is read once.
@@ -305,6 +343,7 @@ async fn view(
     index: &IndexStore,
     snapshot: Snapshot,
     searcher: Searcher,
+    joins: Joins,
     rows: &mut ShelfRows,
 ) -> Result<View, RetrievalError> {
     *rows = rows.advanced(index, &snapshot).await?;
@@ -314,7 +353,7 @@ async fn view(
         searcher: Arc::new(searcher),
         shelf: Arc::new(Shelf::of(rows.clone())),
         opened: chrono::Utc::now(),
-        joins: Arc::default(),
+        joins: Arc::new(joins),
     };
     memory::give_back();
     Ok(view)

@@ -235,12 +235,10 @@ fn without_kind(question: &str) -> (&str, &'static [Whole]) {
     let mut rest = question.trim();
     let mut of = ANY;
     let mut is_kind = |word: &str| {
-        match trimmed(word).to_lowercase().as_str() {
-            "table" | "tables" | "dataset" => of = TABLE,
-            "column" | "columns" | "field" => of = COLUMN,
-            "file" | "files" => of = FILE,
-            "the" | "a" | "named" | "called" => {}
-            _ => return false,
+        let lower = trimmed(word).to_lowercase();
+        match kind(&lower) {
+            Some(kind) => of = kind,
+            None => return matches!(lower.as_str(), "the" | "a" | "named" | "called"),
         }
         true
     };
@@ -255,6 +253,21 @@ fn without_kind(question: &str) -> (&str, &'static [Whole]) {
         rest = others.trim_end();
     }
     (rest, of)
+}
+
+/// What a word says that a name is of.
+fn kind(word: &str) -> Option<&'static [Whole]> {
+    match word {
+        "table" | "tables" | "dataset" => Some(TABLE),
+        "column" | "columns" | "field" => Some(COLUMN),
+        "file" | "files" => Some(FILE),
+        _ => None,
+    }
+}
+
+/// Whether a word, in small letters, says that a table, a column or a file is sought, and not which.
+pub(crate) fn is_kind(word: &str) -> bool {
+    kind(word).is_some()
 }
 
 /// What stands between quotation marks.

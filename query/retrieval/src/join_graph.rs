@@ -3,9 +3,10 @@
 //! A reader sees the edges whose tables he may both see, and no way that leads by another one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use limn_joins::{Cardinality, EdgeKind, Evidence};
-use limn_segment::{IndexStore, JoinRecord, SegmentError, Snapshot, TableKey};
+use limn_segment::JoinRecord;
 use serde::Serialize;
 
 /// Joins between two tables that a way has, at most.
@@ -20,10 +21,14 @@ pub type Sees<'a> = &'a dyn Fn(&JoinRecord) -> bool;
 /// The edges between the tables of a lake.
 #[derive(Debug, Default)]
 pub struct JoinGraph {
-    edges: Vec<JoinRecord>,
-    /// The edges of each table, by their places.
-    of: HashMap<String, Vec<usize>>,
+    /// The edges of each file.
+    pub(crate) files: Vec<JoinFile>,
+    /// The edges of each table, by file and place there.
+    of: HashMap<String, Vec<(usize, usize)>>,
 }
+
+/// The edges of a file, which several graphs may share.
+pub(crate) type JoinFile = Arc<[JoinRecord]>;
 
 /// Which way a join refers, seen from one of its tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -71,13 +76,20 @@ impl JoinGraph {
     /// The graph of these edges.
     #[must_use]
     pub fn of(edges: Vec<JoinRecord>) -> JoinGraph {
-        let mut of: HashMap<String, Vec<usize>> = HashMap::new();
-        for (at, edge) in edges.iter().enumerate() {
-            for table in BTreeSet::from([&edge.left, &edge.right]) {
-                of.entry(table.clone()).or_default().push(at);
+        JoinGraph::of_files(vec![edges.into()])
+    }
+
+    /// The graph of the edges of these files.
+    pub(crate) fn of_files(files: Vec<JoinFile>) -> JoinGraph {
+        let mut of: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
+        for (file, edges) in files.iter().enumerate() {
+            for (at, edge) in edges.iter().enumerate() {
+                for table in BTreeSet::from([&edge.left, &edge.right]) {
+                    of.entry(table.clone()).or_default().push((file, at));
+                }
             }
         }
-        JoinGraph { edges, of }
+        JoinGraph { files, of }
     }
 
     /// The edges of a table that are seen, with their other ends.
@@ -87,7 +99,7 @@ impl JoinGraph {
         sees: Sees<'b>,
     ) -> impl Iterator<Item = (&'a JoinRecord, &'a str)> + use<'a, 'b> {
         let edges = self.of.get(table).into_iter().flatten();
-        let edges = edges.filter_map(|at| self.edges.get(*at));
+        let edges = edges.filter_map(|(file, at)| self.files.get(*file)?.get(*at));
         edges
             .filter(move |edge| sees(edge))
             .map(move |edge| (edge, other_end(edge, table)))
@@ -259,40 +271,6 @@ fn own_columns<'a>(edge: &'a JoinRecord, table: &str) -> &'a [String] {
     match edge.left == table {
         true => &edge.left_columns,
         false => &edge.right_columns,
-    }
-}
-
-/// The join graphs of an index, by the URLs of their lakes.
-#[derive(Debug, Default)]
-pub struct JoinGraphs {
-    of: HashMap<String, JoinGraph>,
-}
-
-impl JoinGraphs {
-    /// Reads those of a snapshot.
-    ///
-    /// # Errors
-    /// The store's, and damage.
-    pub async fn read(index: &IndexStore, snapshot: &Snapshot) -> Result<JoinGraphs, SegmentError> {
-        let mut of = HashMap::new();
-        for lake in snapshot.joins.keys() {
-            let edges = index.joins(snapshot, lake).await?;
-            of.extend(edges.map(|edges| (lake.clone(), JoinGraph::of(edges))));
-        }
-        Ok(JoinGraphs { of })
-    }
-
-    /// The graph of a lake, where the index has one.
-    #[must_use]
-    pub fn of_lake(&self, lake: &str) -> Option<&JoinGraph> {
-        self.of.get(lake)
-    }
-
-    /// As [`JoinGraph::join`]; two lakes have no joins.
-    #[must_use]
-    pub fn join(&self, one: &TableKey, other: &TableKey, sees: Sees<'_>) -> Option<&JoinRecord> {
-        let graph = self.of_lake(&one.lake).filter(|_| one.lake == other.lake)?;
-        graph.join(&one.name, &other.name, sees)
     }
 }
 

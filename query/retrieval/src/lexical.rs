@@ -202,8 +202,10 @@ pub(crate) fn score_tables(
     let unknown: Vec<Word> = unknown.into_iter().cloned().collect();
     for word in unknown {
         let Some(meant) = meant(corpus, &word, embedder, deadline)? else {
-            found.unknown.push(word.written);
             found.worth += UNKNOWN * idf(tables as u64, 0);
+            if !question.is_of_asking(&word) {
+                found.unknown.push(word.written);
+            }
             continue;
         };
         if !found.known.iter().any(|(term, _)| *term == meant.term) {
@@ -365,9 +367,10 @@ pub(crate) fn score_blocks(
         finish_term(scratch, (term, 1.0), plain.blocks, formula, &mut known);
     }
     let is_known = |term: &str| known.iter().any(|(known, _)| known == term);
-    let unknown = question.unknown_words(is_known, |_| false);
+    let unknown = question.unknown_words(is_known, |_| false).into_iter();
+    let unknown = unknown.filter(|word| !question.is_of_asking(word));
     Ok(Found {
-        unknown: unknown.iter().map(|word| word.written.clone()).collect(),
+        unknown: unknown.map(|word| word.written.clone()).collect(),
         known,
         ..Found::default()
     })

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use limn_segment::analyzer::analyze;
 use limn_segment::whole::is_code;
 
-use crate::asked::{Asked, quoted};
+use crate::asked::{Asked, is_kind, quoted};
 
 const LIST: &str = include_str!("stopwords.txt");
 
@@ -22,6 +22,20 @@ static STOP_WORDS: LazyLock<HashSet<String>> = LazyLock::new(|| {
 pub(crate) fn is_stop_word(fits: impl Fn(&str) -> bool) -> bool {
     let lines = LIST.lines().filter(|line| !line.starts_with('#'));
     lines.flat_map(str::split_whitespace).any(fits)
+}
+
+/// Words of how is asked, as people write them.
+static ASKING_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    include_str!("asking_words.txt")
+        .split_whitespace()
+        .collect()
+});
+
+/// Whether a word, in small letters, is of how is asked and not of what: "show", "per", "average".
+/// They are searched as others are; stop words are a list of their own.
+#[must_use]
+pub fn is_asking_word(word: &str) -> bool {
+    ASKING_WORDS.contains(word)
 }
 
 /// Whether a text is nothing but stop words.
@@ -134,6 +148,16 @@ impl Question {
         }
     }
 
+    /// Whether it is of no interest that a word occurs nowhere: it is of how is asked, or says that a
+    /// table is sought, and other words say which.
+    pub(crate) fn is_of_asking(&self, word: &Word) -> bool {
+        let is_of_asking = |word: &Word| {
+            let lower = word.written.to_lowercase();
+            !word.is_quoted && (is_asking_word(&lower) || is_kind(&lower))
+        };
+        is_of_asking(word) && !self.words.iter().all(is_of_asking)
+    }
+
     /// The words none of whose terms is `known`, in order, each once, but for those that tables have
     /// in a whole value (`held`); a code is known if it has two parts and both are known.
     pub(crate) fn unknown_words(
@@ -192,6 +216,19 @@ mod tests {
                 .wanted
                 .contains(&"e".to_owned())
         );
+    }
+
+    #[test]
+    fn words_of_how_is_asked_are_of_no_interest() {
+        let named = |text: &str| -> Vec<String> {
+            let question = Question::new(text, false);
+            let words = question.words.iter();
+            let words = words.filter(|it| !question.is_of_asking(it));
+            words.map(|it| it.written.clone()).collect()
+        };
+        let text = "Show the table called flurbs per zone, each \"average\"";
+        assert_eq!(named(text), ["flurbs", "zone", "average"]);
+        assert_eq!(named("which table"), ["table"], "nothing else is asked");
     }
 
     #[test]

@@ -6,9 +6,9 @@
 //! are no parts: the ranking finds tables by them. JAR (§3.1, A.1) asks a language model for the
 //! same.
 
-use std::collections::HashSet;
 use std::fmt;
-use std::sync::LazyLock;
+
+use limn_retrieval::is_asking_word;
 
 /// Parts of a question, at most.
 const MOST: usize = 8;
@@ -136,7 +136,7 @@ fn read(question: &str) -> Vec<Token> {
                 end(&mut run, &mut tokens);
                 continue;
             }
-            _ if BREAK.contains(lower.as_str()) => Some(Token::Break),
+            _ if is_asking_word(&lower) => Some(Token::Break),
             _ => None,
         };
         match token {
@@ -226,13 +226,6 @@ fn without_values(question: &str) -> String {
 
 /// Words that say nothing of what is asked for, and end no list and no attribute.
 const NO_BREAK: &str = "the a an each every all their its his her that any different distinct";
-
-/// Words that say nothing of what is asked for.
-static BREAK: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    include_str!("says_nothing.txt")
-        .split_whitespace()
-        .collect()
-});
 
 #[cfg(test)]
 mod tests {
