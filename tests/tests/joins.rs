@@ -138,6 +138,20 @@ fn a_node_gives_the_joins_that_a_key_may_see() {
         "{answer}"
     );
     let way = "/v1/joins?table=sales/orders&with=crm/zones";
+    // The command says the same, but for notes, which it writes elsewhere.
+    let command = |more: &[&str]| limn(&[&["joins", "--index", text(&index)], more].concat()).ok();
+    for (path, more) in [
+        (path, &["crm/customers", "--json"][..]),
+        (way, &["sales/orders", "--with", "crm/zones", "--json"]),
+        (
+            "/v1/joins?table=crm/zones&with=crm/zones",
+            &["crm/zones", "--with", "crm/zones", "--json"],
+        ),
+    ] {
+        let mut answer = node.get_with(&all, path).ok();
+        answer.as_object_mut().unwrap().remove("notes").unwrap();
+        assert_eq!(answer, command(more));
+    }
     let steps = node.get_with(&all, way).ok();
     let steps = steps["path"].as_array().unwrap();
     assert_eq!(

@@ -129,7 +129,7 @@ def test_joins(client: Client) -> None:
     assert answer.table == "hydrology/secchi" and answer.snapshot >= 1
     assert all(it.table == answer.table for it in answer) and isinstance(answer.notes, tuple)
     way = client.joins("hydrology/secchi", other="hydrology/secchi")
-    assert way.partners == () and len(way) == 0
+    assert way.partners is None and way.path == () and len(way) == 0
     with pytest.raises(BadRequestError, match="copy"):
         client.joins("hydrology/secchi", kind="cousin")
 

@@ -81,14 +81,14 @@ impl LakeGraph {
             let known = known.get(entry.path.as_str()).map(|it| Arc::clone(it));
             async move {
                 match known {
-                    Some(known) => Ok(known),
+                    Some(known) => Ok::<_, SegmentError>(known),
                     None => Ok(index.joins_of(entry).await?.into()),
                 }
             }
         });
         let reads: Vec<_> = reads.collect();
         let files = stream::iter(reads).buffered(FILES_IN_FLIGHT);
-        let files: Vec<JoinFile> = files.try_collect::<Vec<_>>().await?;
+        let files: Vec<JoinFile> = files.try_collect().await?;
         Ok(LakeGraph {
             entries: entries.to_vec(),
             graph: Arc::new(JoinGraph::of_files(files)),

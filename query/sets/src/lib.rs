@@ -35,4 +35,4 @@ pub use join::{Cardinality, ColumnOf, Join};
 pub use known::KnownJoins;
 pub use parts::{Part, parts};
 pub use plan::Plan;
-pub use set::{Candidate, SetSize, Sets, TableSet};
+pub use set::{Candidate, MOST_TABLES, SetSize, Sets, TableSet};

@@ -30,6 +30,8 @@ pub enum SetSize {
 /// docs/decisions/050-sets-that-join.md in sight. That relevance, joins and ranks count alike was
 /// fitted to half of them.
 const MOST: usize = 6;
+/// Tables of a set that is asked for, at most.
+pub const MOST_TABLES: usize = 20;
 const LEAST_GAIN: f64 = 1.45;
 /// What it adds that a part of the question is what a table is called: the best of 0, 0.3 and 0.5.
 const NAMED: f64 = 0.3;

@@ -12,7 +12,8 @@ use limn_retrieval::eval::EvalQuestion;
 use limn_retrieval::{JoinGraphs, Searcher};
 use limn_segment::{IndexStore, Snapshot, TableKey};
 use limn_sets::{
-    Join, KnownJoins, Part, Plan, SetAnswer, SetQuery, SetShares, SetSize, Sets, TableColumns,
+    Join, KnownJoins, MOST_TABLES, Part, Plan, SetAnswer, SetQuery, SetShares, SetSize, Sets,
+    TableColumns,
 };
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -39,10 +40,15 @@ pub fn given(count: TableCount) -> anyhow::Result<usize> {
     }
 }
 
-fn size(count: TableCount) -> SetSize {
+fn size(count: TableCount) -> anyhow::Result<SetSize> {
     match count {
-        TableCount::Given(k) => SetSize::Given(k),
-        TableCount::Auto => SetSize::Auto,
+        TableCount::Given(k) if k > MOST_TABLES => {
+            bail!(
+                "-k {k} is too large for a set of tables: choose from 1 to {MOST_TABLES}, or auto"
+            )
+        }
+        TableCount::Given(k) => Ok(SetSize::Given(k)),
+        TableCount::Auto => Ok(SetSize::Auto),
     }
 }
 
@@ -50,7 +56,7 @@ fn size(count: TableCount) -> SetSize {
 pub async fn search(args: SearchArgs) -> anyhow::Result<Outcome> {
     let asked = SetQuery {
         query: query(&args.question.join(" "), 1, &args.options)?,
-        size: args.k.map_or(SetSize::Auto, size),
+        size: args.k.map_or(Ok(SetSize::Auto), size)?,
         parts: None,
     };
     let opened = Opened::new(&args.index.index, &args.options).await?;
@@ -219,6 +225,9 @@ pub async fn eval(args: EvalArgs, questions: Vec<EvalQuestion>) -> anyhow::Resul
         true => SIZES.to_vec(),
         false => args.k.clone(),
     };
+    let counts = sizes.into_iter();
+    let sizes = counts.map(|count| Ok((count, size(count)?)));
+    let sizes: Vec<(TableCount, SetSize)> = sizes.collect::<anyhow::Result<_>>()?;
     let base = query("", 1, &args.options)?;
     let opened = Opened::new(&args.index.index, &args.options).await?;
     let tables = opened.searcher.tables().map(|table| table.key.to_key());
@@ -235,7 +244,7 @@ pub async fn eval(args: EvalArgs, questions: Vec<EvalQuestion>) -> anyhow::Resul
     let measuring = move || -> anyhow::Result<Report> {
         let mut by_size = Vec::new();
         let mut times = Vec::new();
-        for count in sizes {
+        for (count, size) in sizes {
             let mut found: Vec<Vec<String>> = Vec::with_capacity(questions.len());
             for question in &questions {
                 let start = Instant::now();
@@ -245,7 +254,7 @@ pub async fn eval(args: EvalArgs, questions: Vec<EvalQuestion>) -> anyhow::Resul
                         evidence: 0,
                         ..base.clone()
                     },
-                    size: size(count),
+                    size,
                     parts: given.get(&question.question).cloned(),
                 };
                 let ranked = asked.candidates(&searcher, &known)?;

@@ -47,13 +47,17 @@ pub struct JoinsAnswer {
     pub lake: String,
     /// The snapshot that this is from.
     pub snapshot: u64,
-    /// The other table, where a way was asked for.
+    /// The other table; only where a way was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub with: Option<String>,
-    /// Its partners, the surest first, at most 1000; none where a way was asked for.
-    pub partners: Vec<JoinPartner>,
-    /// The steps of the way that was asked for, each from its `table` to its `partner`; null where
-    /// there is none of four joins or fewer.
-    pub path: Option<Vec<JoinPartner>>,
+    /// Its partners, the surest first, at most 1000; not where a way was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partners: Option<Vec<JoinPartner>>,
+    /// The steps of the way, each from its `table` to its `partner`; null where there is none of
+    /// four joins or fewer. Only where a way was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<JoinPartner>>)]
+    pub path: Option<Option<Vec<JoinPartner>>>,
     /// What there is to know besides: that the index has no joins, or that some are not shown.
     pub notes: Vec<String>,
 }
@@ -84,6 +88,8 @@ pub struct JoinPartner {
     pub containment: Option<f32>,
     /// That share at least, with 97.5 % confidence.
     pub containment_low: Option<f32>,
+    /// The shared values as a share of those of both; null where values are not shown.
+    pub jaccard: Option<f32>,
     /// Why it is there: `declared`, `values and names`, `values` or `names`.
     pub evidence: String,
 }
@@ -105,6 +111,7 @@ impl JoinPartner {
             score: partner.score,
             containment: shows_values.then_some(partner.containment),
             containment_low: shows_values.then_some(partner.containment_low),
+            jaccard: shows_values.then_some(partner.jaccard),
             evidence: partner.evidence.name().to_owned(),
             table: partner.table,
             partner: partner.partner,
@@ -145,8 +152,8 @@ pub async fn joins(
         lake: lake.clone(),
         snapshot: grant.view.snapshot.number,
         with: with.clone(),
-        partners: Vec::new(),
-        path: None,
+        partners: with.is_none().then(Vec::new),
+        path: with.is_some().then_some(None),
         notes: Vec::new(),
     };
     if graphs.of_lake(&lake).is_none() {
@@ -184,11 +191,11 @@ pub async fn joins(
             Some(with) => {
                 let way = graph.path(&name, &with, &sees);
                 answer.notes.extend(said_of(way.as_deref(), &name, &with));
-                answer.path = way.map(|way| way.into_iter().map(line).collect());
+                answer.path = Some(way.map(|way| way.into_iter().map(line).collect()));
             }
             None => {
                 let partners = graph.partners(&name, kind, MOST, &sees).into_iter();
-                answer.partners = partners.map(line).collect();
+                answer.partners = Some(partners.map(line).collect());
             }
         }
         answer

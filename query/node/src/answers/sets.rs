@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use limn_retrieval::Query;
 use limn_segment::TableKey;
-use limn_sets::{Join, KnownJoins, Plan, SetQuery, SetSize, TableColumns};
+use limn_sets::{Join, KnownJoins, MOST_TABLES, Plan, SetQuery, SetSize, TableColumns};
 use moka::sync::Cache;
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
@@ -23,8 +23,6 @@ use crate::live::View;
 use crate::node::Node;
 use crate::problem::Problem;
 
-/// Tables of a set.
-const MOST: usize = 20;
 /// KiB of columns that are kept.
 const KEPT_KIB: u64 = 128 << 10;
 
@@ -220,7 +218,7 @@ pub(super) async fn search(
         ));
     }
     let size = match request.k {
-        Some(k) => SetSize::Given(bounded("k of a set", Some(k), 1, MOST)?),
+        Some(k) => SetSize::Given(bounded("k of a set", Some(k), 1, MOST_TABLES)?),
         None => SetSize::Auto,
     };
     let graphs = node.live.joins(&grant.view).await?;

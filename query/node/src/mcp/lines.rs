@@ -265,15 +265,17 @@ pub(super) fn joined(answer: &JoinsAnswer, limit: usize) -> Value {
             "why": it.evidence,
         })
     };
-    let partners: Vec<Value> = answer.partners.iter().take(limit).map(line).collect();
-    let path = answer.path.as_ref();
-    json!({
-        "table": answer.table,
-        "partners": partners,
-        "more_partners": answer.partners.len().saturating_sub(limit),
-        "path": path.map(|path| path.iter().map(line).collect::<Vec<_>>()),
-        "notes": answer.notes,
-    })
+    let mut joined = json!({"table": answer.table, "notes": answer.notes});
+    if let Some(partners) = &answer.partners {
+        let lines: Vec<Value> = partners.iter().take(limit).map(line).collect();
+        joined["partners"] = json!(lines);
+        joined["more_partners"] = json!(partners.len().saturating_sub(limit));
+    }
+    if let Some(path) = &answer.path {
+        let steps = path.as_ref().map(|path| path.iter().map(line));
+        joined["path"] = json!(steps.map(Iterator::collect::<Vec<_>>));
+    }
+    joined
 }
 
 pub(super) fn described(table: &TableDetail, is_long: bool, only: Option<&[String]>) -> Value {

@@ -328,6 +328,8 @@ class JoinPartner(Decoded):
     containment: Optional[float]
     #: That share at least, with 97.5 % confidence.
     containment_low: Optional[float]
+    #: The shared values as a share of those of both; ``None`` where values are not shown.
+    jaccard: Optional[float]
     #: Why it is there: ``declared``, ``values and names``, ``values`` or ``names``.
     evidence: str
 
@@ -344,15 +346,15 @@ class JoinsAnswer(Rows[JoinPartner], Decoded):
     snapshot: int
     #: The other table, where a way was asked for.
     other: Optional[str]
-    #: Its partners; none where a way was asked for.
-    partners: Tuple[JoinPartner, ...]
+    #: Its partners; ``None`` where a way was asked for.
+    partners: Optional[Tuple[JoinPartner, ...]]
     #: The steps of the way that was asked for; ``None`` where there is none.
     path: Optional[Tuple[JoinPartner, ...]]
     #: What there is to know besides.
     notes: Tuple[str, ...]
 
     def _items(self) -> Sequence[JoinPartner]:
-        return self.partners if self.path is None else self.path
+        return self.partners or self.path or ()
 
     def _fields(self) -> Sequence[Field[Any]]:
         return (
@@ -366,6 +368,7 @@ class JoinsAnswer(Rows[JoinPartner], Decoded):
             Field("score", "number", lambda it: it.score),
             Field("containment", "number", lambda it: it.containment),
             Field("containment_low", "number", lambda it: it.containment_low),
+            Field("jaccard", "number", lambda it: it.jaccard),
             Field("evidence", "text", lambda it: it.evidence),
         )
 
