@@ -72,6 +72,17 @@ fn named(names: &Names, table: TableId, place: &[Place]) -> Option<ColumnName> {
     Some((row.name.to_lowercase(), column.name.to_lowercase()))
 }
 
+/// Memory that is no file's, now and at most, in MiB.
+fn memory() -> (u64, u64) {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let of = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        kib.unwrap_or_default() >> 10
+    };
+    (of("RssAnon:"), of("VmHWM:"))
+}
+
 fn database(table: &str) -> &str {
     table.split_once("__").map_or("", |it| it.0)
 }
@@ -135,7 +146,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .iter()
         .filter_map(|it| Some((names.get(&it.id)?.name.to_lowercase(), it.clone())));
     let known: BTreeMap<String, Arc<Table>> = known.collect();
-    let looking = Instant::now();
+    let (looking, before) = (Instant::now(), memory());
     let mut looked_up = LookedUp::default();
     let lakes: BTreeSet<&str> = names.values().map(|row| row.lake.as_str()).collect();
     let lake = *lakes.first().ok_or("the index has no tables")?;
@@ -160,6 +171,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         true => Vec::new(),
         false => members.await?,
     };
+    let after = memory();
     let (looked, member_count) = (looking.elapsed().as_secs_f64(), members.len());
     let found = graph(tables, members, workers, &work);
     let seconds = started.elapsed().as_secs_f64();
@@ -257,6 +269,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             "missed": missed,
             "met": work.met.load(Ordering::Relaxed), "compared": work.compared.load(Ordering::Relaxed),
             "looked_up_members": member_count,
+            "anonymous_and_peak_mib": {"tables": before, "looked_up": after, "all": memory()},
             "seconds": {"tables": made, "looked_up": looked, "all": seconds},
         })
     );

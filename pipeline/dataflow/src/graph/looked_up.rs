@@ -103,6 +103,7 @@ impl LookedUp {
             }
         }
         self.looking.sort_unstable();
+        self.looking.shrink_to_fit();
         let hashes = hashes(&self.looking);
         let is_new = |hash: &&u64| known.binary_search(hash).is_err();
         let new: Arc<[u64]> = hashes.iter().filter(is_new).copied().collect();
@@ -130,19 +131,26 @@ impl LookedUp {
             .retain(|it| hashes.binary_search(&it.0).is_ok());
         self.holding.sort_unstable();
         self.holding.dedup();
+        self.holding.shrink_to_fit();
         Ok(self.feed())
     }
 
-    /// The members of bands under which there is a key, as they differ from what was fed.
+    /// The members of bands under which a key is and columns of other tables are, as they differ from
+    /// what was fed.
     fn feed(&mut self) -> Vec<MemberUpdate> {
         let mut now: Vec<(u64, Member)> = Vec::new();
         let mut looking = self.looking.as_slice();
         for keys in self.holding.chunk_by(|a, b| a.0 == b.0) {
             let hash = keys[0].0;
             looking = &looking[looking.partition_point(|it| it.0 < hash)..];
-            let of_hash = looking.partition_point(|it| it.0 == hash);
+            let looks = &looking[..looking.partition_point(|it| it.0 == hash)];
+            // Most values of a key are looked up by itself alone.
+            let table = keys[0].1.table();
+            if looks.iter().chain(keys).all(|it| it.1.table() == table) {
+                continue;
+            }
             let member = |part| move |it: &Looked| (hash, Member { column: it.1, part });
-            now.extend(looking[..of_hash].iter().map(member(Part::Looks)));
+            now.extend(looks.iter().map(member(Part::Looks)));
             now.extend(keys.iter().map(member(Part::Holds)));
         }
         now.sort_unstable();
@@ -155,6 +163,7 @@ impl LookedUp {
         };
         let mut updates = only_in(&self.fed, &now, -1);
         updates.extend(only_in(&now, &self.fed, 1));
+        now.shrink_to_fit();
         self.fed = now;
         updates
     }
