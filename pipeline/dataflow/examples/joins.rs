@@ -25,6 +25,8 @@ struct Declared {
 }
 
 type ColumnName = (String, String);
+/// A table's key, its columns, and the hash of its segment.
+type InIndex = (TableKey, Box<[Box<str>]>, u64);
 type Names<'a> = BTreeMap<TableId, &'a TableRecord>;
 
 fn graph(
@@ -150,20 +152,20 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut looked_up = LookedUp::default();
     let lakes: BTreeSet<&str> = names.values().map(|row| row.lake.as_str()).collect();
     let lake = *lakes.first().ok_or("the index has no tables")?;
-    let fed: Vec<(TableKey, Arc<Table>, Box<[Box<str>]>, u64)> = tables
-        .iter()
-        .filter_map(|table| {
-            let row = names.get(&table.id)?;
-            let columns = row.columns.iter().map(|it| it.name.as_str().into());
-            let segment = segment_hash(&row.segment);
-            Some((row.key(), Arc::clone(table), columns.collect(), segment))
+    let of_row = |table: &Arc<Table>| {
+        let row = names.get(&table.id)?;
+        let columns = row.columns.iter().map(|it| it.name.as_str().into());
+        Some((row.key(), columns.collect(), segment_hash(&row.segment)))
+    };
+    let rows: Vec<Option<InIndex>> = tables.iter().map(of_row).collect();
+    let all = tables.iter().zip(&rows).filter_map(|(table, row)| {
+        let (key, columns, segment) = row.as_ref()?;
+        Some(Looking {
+            key,
+            table,
+            columns,
+            segment: *segment,
         })
-        .collect();
-    let all = fed.iter().map(|(key, table, columns, segment)| Looking {
-        key,
-        table,
-        columns,
-        segment: *segment,
     });
     let changed = tables.iter().map(|it| it.id).collect();
     let members = looked_up.advance(&index, &snapshot, lake, all, &changed);
@@ -173,7 +175,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let after = memory();
     let (looked, member_count) = (looking.elapsed().as_secs_f64(), members.len());
-    let found = graph(tables, members, workers, &work);
+    let found = graph(tables.clone(), members, workers, &work);
     let seconds = started.elapsed().as_secs_f64();
 
     let mut gold: BTreeMap<(String, String), BTreeSet<BTreeSet<ColumnName>>> = BTreeMap::new();
