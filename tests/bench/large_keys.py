@@ -30,8 +30,8 @@ def code(letter, at):
 
 
 def fill(lake, drawn):
-    """Writes the tables; gives the references by size of key and of column."""
-    references = {}
+    """Writes the tables; gives the references by size of key and of column, and the columns that have a part of a key."""
+    references, partly = {}, []
     for place, size in enumerate(KEYS):
         letter = "ABCDE"[place]
         key = f"{letter.lower() * 4}key"
@@ -49,10 +49,12 @@ def fill(lake, drawn):
                         values = [own if drawn.random() < 0.3 else other for own, other in zip(values, strange)]
                     rows = "".join(f"{name}-{at},{values[at % count]}\n" for at in range(2 * count))
                     (lake / f"{name}.csv").write_text(f"{line},buyer\n{rows}")
+                    column = {"table": name, "column": "buyer", "ref_table": key, "ref_column": "code"}
                     if kind == "refers":
-                        found = {"table": name, "column": "buyer", "ref_table": key, "ref_column": "code"}
-                        references.setdefault((size, count), []).append(found)
-    return references
+                        references.setdefault((size, count), []).append(column)
+                    else:
+                        partly.append(column)
+    return references, partly
 
 
 def recall(joins, index, references, *more):
@@ -72,7 +74,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         lake, index = pathlib.Path(work) / "lake", pathlib.Path(work) / "index"
         lake.mkdir()
-        references = fill(lake, random.Random(31))
+        references, partly = fill(lake, random.Random(31))
         started = time.time()
         command = [options.limn, "index", lake, "--index", index, "--embedder", "hashed-words", "--narrate", "names"]
         subprocess.run(command, check=True, capture_output=True)
@@ -82,6 +84,7 @@ def main():
             whole = recall(options.joins, index, everything, *more)
             found, right = whole["pairs_of_tables"]["of_lake"], whole["pairs_of_tables"]["right"]
             row = {"joins": name, "references": len(everything), "right": right, "found": found, "seconds": whole["seconds"]}
+            row["wrong"] = recall(options.joins, index, partly, *more)["pairs_of_tables"]["right"]
             row["right_by_sizes"] = {
                 f"{size} / {count}": recall(options.joins, index, of_size, *more)["pairs_of_tables"]["right"] / EACH
                 for (size, count), of_size in references.items()

@@ -148,10 +148,10 @@ fn may_compare(a: Kind, b: Kind) -> bool {
     a == b || joins(a) && joins(b)
 }
 
-/// How the values of `a` and of the key `b` overlap: by their sketches, or, where these cover fewer of
-/// `a`'s than it looked up, by how many of those `b`'s lists have. Lists may lack values (of files
-/// with few, and in samples), so that what is not in them says nothing. That a range which is all but
-/// full has a number is chance, unless `names_agree`.
+/// How the values of `a` and of the key `b` overlap: by their sketches, or, where these cover fewer
+/// of `a`'s than it looked up, by how many of those `b`'s lists have. Lists may lack values (of
+/// files with few, and in samples), so that what is not in them says nothing. That a range which is
+/// all but full has a number is chance, unless `names_agree`.
 fn overlap(a: &Column, b: &Column, held: u16, names_agree: bool) -> Overlap {
     let (held, looked_up) = (usize::from(held), a.lookups.len());
     let sketched = a.values.overlap(&b.values);
@@ -163,8 +163,8 @@ fn overlap(a: &Column, b: &Column, held: u16, names_agree: bool) -> Overlap {
     }
 }
 
-/// The edge by which `a` refers to the key `b`, if it is sure enough; `b`'s lists have `held` of the
-/// values that `a` looked up.
+/// The edge by which `a` refers to the key `b`, if it is sure enough; `b`'s lists have `held` of
+/// the values that `a` looked up.
 fn refers(one: &Table, a: &Column, other: &Table, b: &Column, held: u16) -> Option<Edge> {
     if b.role != Role::Key || a.role == Role::Neither || !may_compare(a.kind, b.kind) {
         return None;

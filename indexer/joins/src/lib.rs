@@ -32,8 +32,9 @@
 //!   folder and name only: two tables far apart that share nothing but what everybody shares are
 //!   not found.
 //! - A small column contained in a key of more than 128 times as many values may share none of the
-//!   key's sampled values. Lists of the key's values show it ([`look_up_band`]), where there are any
-//!   and the column has eight values that are looked up: texts, and numbers of four digits or more.
+//!   key's sampled values. Lists of the key's values show it ([`look_up_band`]), where there are
+//!   any and the column has eight values that are looked up: texts, and numbers of four digits or
+//!   more.
 
 mod bands;
 mod compare;

@@ -517,8 +517,8 @@ impl SegmentReader {
         values.map_or(Ok(()), |values| values.holding(&[hash], &mut visit))
     }
 
-    /// As [`SegmentReader::holding_value`], of many hashes in ascending order, with the hash that is
-    /// held: each part of the segment is read once at most.
+    /// As [`SegmentReader::holding_value`], of many hashes in ascending order, with the hash that
+    /// is held: each part of the segment is read once at most.
     ///
     /// # Errors
     /// As [`SegmentReader::holding_value`].

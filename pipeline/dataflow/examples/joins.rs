@@ -1,8 +1,8 @@
 //! The join graph of an index against declared keys, which it does not see: `joins INDEX
-//! FOREIGN_KEYS.jsonl [WORKERS] [--failures]
-//! [--sketches-alone]` (without what is looked up in segments). Prints one line of JSON: precision and recall of the
-//! best pair of columns per pair of tables, among tables of one database (the same name up to `__`)
-//! and in the whole lake; time and work.
+//! FOREIGN_KEYS.jsonl [WORKERS] [--failures] [--sketches-alone]` (without what is looked up in
+//! segments). Prints one line of JSON: precision and recall of the best pair of columns per pair of
+//! tables, among tables of one database (the same name up to `__`) and in the whole lake; time and
+//! work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;

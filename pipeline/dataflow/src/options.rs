@@ -102,7 +102,7 @@ pub struct RunOptions {
     /// By how many values of a file, beyond those that its profile keeps whole, its table is found;
     /// `None` goes on with what the index remembers, at first [`DEFAULT_VALUES`].
     pub values: Option<u32>,
-    /// Joins are looked for in lakes of up to so many tables with ten columns each, at about 5 KB
+    /// Joins are looked for in lakes of up to so many tables with ten columns each, at about 6 KB
     /// of memory a column; 0 looks for none.
     pub join_tables: u64,
     /// Seed of the row priorities.

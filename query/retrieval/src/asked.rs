@@ -265,7 +265,8 @@ fn kind(word: &str) -> Option<&'static [Whole]> {
     }
 }
 
-/// Whether a word, in small letters, says that a table, a column or a file is sought, and not which.
+/// Whether a word, in small letters, says that a table, a column or a file is sought, and not
+/// which.
 pub(crate) fn is_kind(word: &str) -> bool {
     kind(word).is_some()
 }

@@ -148,8 +148,8 @@ impl Question {
         }
     }
 
-    /// Whether it is of no interest that a word occurs nowhere: it is of how is asked, or says that a
-    /// table is sought, and other words say which.
+    /// Whether it is of no interest that a word occurs nowhere: it is of how is asked, or says that
+    /// a table is sought, and other words say which.
     pub(crate) fn is_of_asking(&self, word: &Word) -> bool {
         let is_of_asking = |word: &Word| {
             let lower = word.written.to_lowercase();

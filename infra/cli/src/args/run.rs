@@ -130,7 +130,7 @@ pub struct RunArgs {
     #[arg(help_heading = MORE, long, value_enum, env = "LIMN_REDACT")]
     pub redact: Option<RedactArg>,
     /// Find what joins, for limn joins, in lakes of up to N tables with ten columns each; 0 forgets
-    /// it. It takes about 5 KB of memory a column.
+    /// it. It takes about 6 KB of memory a column.
     #[arg(help_heading = MORE, long, value_name = "N", env = "LIMN_JOIN_TABLES", default_value_t = 10_000)]
     pub join_tables: u64,
     /// Rows drawn from each table.

@@ -105,8 +105,8 @@ pub struct Graph {
     unstored: Option<BTreeSet<Shard>>,
     files: BTreeMap<Shard, JoinsEntry>,
     looked_up: LookedUp,
-    /// Tables that were fed or went, or whose lists of values are others, since values were looked up
-    /// last.
+    /// Tables that were fed or went, or whose lists of values are others, since values were looked
+    /// up last.
     to_look_up: HashSet<TableId>,
 }
 
@@ -183,8 +183,8 @@ impl Graph {
         updates
     }
 
-    /// Looks up what the tables that [`updates`](Self::updates) gave have to do with others. Gives the
-    /// columns that come to bands by it, and leave them.
+    /// Looks up what the tables that [`updates`](Self::updates) gave have to do with others. Gives
+    /// the columns that come to bands by it, and leave them.
     ///
     /// # Errors
     /// Store errors, and damaged segments.

@@ -1,11 +1,11 @@
-//! Which large keys have the values of small columns: looked up in the lists of values that segments
-//! have ([decision 53](../../../../docs/decisions/053-values.md)), by value.
+//! Which large keys have the values of small columns: looked up in the lists of values that
+//! segments have ([decision 53](../../../../docs/decisions/053-values.md)), by value.
 //!
-//! Of a key of very many values a sketch has none of a small column's. So each column looks up a few
-//! of its own ([`limn_joins::lookups`]), and where a large key's list has one, both come to the band
-//! of that value. What is looked up is a function of the tables and their lists. When tables change,
-//! their own values are looked up in all segments, and all values in the segments that their keys are
-//! in: segments that hold neither are not read.
+//! Of a key of very many values a sketch has none of a small column's. So each column looks up a
+//! few of its own ([`limn_joins::lookups`]), and where a large key's list has one, both come to the
+//! band of that value. What is looked up is a function of the tables and their lists. When tables
+//! change, their own values are looked up in all segments, and all values in the segments that
+//! their keys are in: segments that hold neither are not read.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -74,8 +74,9 @@ pub fn segment_hash(path: &str) -> u64 {
 }
 
 impl LookedUp {
-    /// Goes on to `all` tables that `snapshot` has of a lake, of which these have `changed`, or their
-    /// lists have, since it was called last. Gives the members that come to bands and leave them.
+    /// Goes on to `all` tables that `snapshot` has of a lake, of which these have `changed`, or
+    /// their lists have, since it was called last. Gives the members that come to bands and leave
+    /// them.
     ///
     /// # Errors
     /// Store errors, and damaged segments.
@@ -135,8 +136,8 @@ impl LookedUp {
         Ok(self.feed())
     }
 
-    /// The members of bands under which a key is and columns of other tables are, as they differ from
-    /// what was fed.
+    /// The members of bands under which a key is and columns of other tables are, as they differ
+    /// from what was fed.
     fn feed(&mut self) -> Vec<MemberUpdate> {
         let mut now: Vec<(u64, Member)> = Vec::new();
         let mut looking = self.looking.as_slice();

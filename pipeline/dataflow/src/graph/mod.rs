@@ -1,10 +1,10 @@
 //! The join graph in the dataflow: tables to bands, to pairs of columns, to edges.
 //!
-//! Columns come together by band (`meeting.rs`), pairs by their tables (`comparing.rs`). Which large
-//! keys have the values of small columns is looked up in the segments before (`looked_up.rs`). A table
-//! that changes leaves its bands and comes to new ones; what its neighbours share without it stays,
-//! so that only its own pairs are compared again, and those of its neighbours where more share a
-//! band than are all compared ([`limn_joins::candidates`]).
+//! Columns come together by band (`meeting.rs`), pairs by their tables (`comparing.rs`). Which
+//! large keys have the values of small columns is looked up in the segments before
+//! (`looked_up.rs`). A table that changes leaves its bands and comes to new ones; what its
+//! neighbours share without it stays, so that only its own pairs are compared again, and those of
+//! its neighbours where more share a band than are all compared ([`limn_joins::candidates`]).
 
 mod comparing;
 mod joins;
