@@ -140,7 +140,7 @@ fn questions(asker: &Asker, agg: &SemAgg) -> Result<(Question, Question), Semant
     let wording = |task, between, ending| Wording {
         task,
         between,
-        noun: "Task",
+        noun: Some("Task"),
         instruction: sentence(&agg.instruction),
         ending,
         form: Form::text(tokens),

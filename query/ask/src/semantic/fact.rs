@@ -96,7 +96,7 @@ fn question(asker: &Asker, fact: &Fact, shape: &Shape) -> Result<Question, Seman
         Wording {
             task,
             between: "",
-            noun: "Wanted",
+            noun: Some("Wanted"),
             instruction: fact.instruction.clone(),
             ending: &ending,
             form,

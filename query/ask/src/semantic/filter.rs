@@ -6,22 +6,23 @@
 use arrow::array::{RecordBatch, UInt64Array};
 use arrow::compute::take_record_batch;
 use arrow::datatypes::{Schema, SchemaRef};
+use limn_models::LanguageModel;
 
 use super::asker::Asker;
 use super::cascade;
 use super::error::SemanticError;
 use super::kept::Answer;
 use super::output::{Judged, Output};
-use super::question::{Form, Question, Wording, row_lines, sentence};
+use super::question::{Form, Question, Wording, filled, long_lines, sentence};
 use super::rows::{Distinct, Texts, places};
-use crate::plan::SemFilter;
+use crate::plan::{Instruction, SemFilter};
 
 /// The probability of yes from which a row is kept.
 const THRESHOLD: f64 = 0.5;
 
-const TASK: &str = "You decide whether a sentence is true of a row of a table. Names in braces \
-                    stand for the row's values. Use what you know of the world. Answer with one \
-                    word: yes or no.";
+const BETWEEN: &str = "<row> and </row>, and between <sentence> and </sentence>,";
+const TASK: &str = "You decide whether a sentence is true, by what you know of the world. Answer \
+                    with one word: yes or no.";
 
 /// What is known of a row's sentence.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,6 +47,7 @@ impl Verdict {
 pub(super) struct Judging<'a> {
     pub(super) asker: &'a Asker,
     pub(super) question: Question,
+    pub(super) instruction: &'a Instruction,
     pub(super) texts: &'a Texts,
     pub(super) distinct: &'a Distinct,
     pub(super) threshold: f64,
@@ -59,9 +61,14 @@ impl Judging<'_> {
     ) -> Result<Vec<Option<Verdict>>, SemanticError> {
         let own = |at: usize| {
             let row = self.texts.row(self.distinct.firsts[inputs[at]]);
-            let room = self.question.room();
-            let text = row_lines(self.asker.model(), &self.texts.names, &row, room);
-            self.question.own(&[("row", &text)])
+            about_row(
+                self.asker.model(),
+                &self.question,
+                self.instruction,
+                self.texts,
+                &row,
+                "sentence",
+            )
         };
         let answers = self.asker.ask(&self.question, inputs.len(), own).await?;
         let verdict = |answer: Option<Answer>| answer.map(|it| Verdict::of(&it, self.threshold));
@@ -114,6 +121,7 @@ pub(super) async fn run(
     let judging = Judging {
         asker,
         question: question(asker, filter)?,
+        instruction: &filter.instruction,
         texts: &texts,
         distinct: &distinct,
         threshold: filter.threshold.unwrap_or(THRESHOLD),
@@ -157,13 +165,35 @@ fn question(asker: &Asker, filter: &SemFilter) -> Result<Question, SemanticError
         asker.model(),
         Wording {
             task: TASK,
-            between: "<row> and </row>",
-            noun: "Sentence",
+            between: BETWEEN,
+            noun: None,
             instruction: sentence(&filter.instruction),
-            ending: "Is the sentence true of the row? Answer yes or no.",
+            ending: "Is the sentence true? Answer yes or no.",
             form: Form::words(["yes", "no"]),
         },
     )
+}
+
+/// A prompt's own part about one row: its long values, and the sentence with the others.
+pub(super) fn about_row(
+    model: &dyn LanguageModel,
+    question: &Question,
+    instruction: &Instruction,
+    texts: &Texts,
+    row: &[Option<&str>],
+    mark: &str,
+) -> String {
+    let of = texts.columns.iter().zip(row);
+    let value = |name: &str| {
+        of.clone()
+            .find(|(column, _)| *column == name)
+            .and_then(|it| *it.1)
+    };
+    let sentence = filled(instruction, value);
+    match long_lines(model, &texts.names, row, question.room()) {
+        Some(long) => question.own(&[("row", &long), (mark, &sentence)]),
+        None => question.own(&[(mark, &sentence)]),
+    }
 }
 
 /// Says how many rows have no value to ask about.

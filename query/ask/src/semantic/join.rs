@@ -10,13 +10,14 @@ use std::sync::Arc;
 use arrow::array::{RecordBatch, UInt64Array};
 use arrow::compute::take_record_batch;
 use arrow::datatypes::{Field, Schema, SchemaRef};
+use limn_models::LanguageModel;
 
 use super::asker::Asker;
 use super::cascade::dot;
 use super::error::SemanticError;
 use super::filter::{Verdict, note_unasked};
 use super::output::{Judged, Output};
-use super::question::{Form, Question, Wording, row_lines, sentence};
+use super::question::{Form, Question, Wording, filled, long_lines, sentence};
 use super::rows::{Distinct, Texts, place, unknown};
 use crate::plan::SemJoin;
 
@@ -31,9 +32,9 @@ const MOST_ROWS: usize = 10_000_000;
 /// The probability of yes from which a pair is kept.
 const THRESHOLD: f64 = 0.5;
 
-const TASK: &str = "You decide whether a sentence is true of a pair of rows of two tables. Names \
-                    in braces stand for the rows' values. Use what you know of the world. Answer \
-                    with one word: yes or no.";
+const BETWEEN: &str = "<left> and </left>, <right> and </right>, and <sentence> and </sentence>,";
+const TASK: &str = "You decide whether a sentence about rows of two tables is true, by what you \
+                    know of the world. Answer with one word: yes or no.";
 
 /// The columns of the sentence, of each side: as the prompt names them, and where they are.
 #[derive(Debug, Default)]
@@ -158,10 +159,10 @@ pub(super) async fn run(
         asker.model(),
         Wording {
             task: TASK,
-            between: "<left> and </left>, and between <right> and </right>,",
-            noun: "Sentence",
+            between: BETWEEN,
+            noun: None,
             instruction: sentence(&join.instruction),
-            ending: "Is the sentence true of the pair? Answer yes or no.",
+            ending: "Is the sentence true? Answer yes or no.",
             form: Form::words(["yes", "no"]),
         },
     )?;
@@ -169,12 +170,14 @@ pub(super) async fn run(
     let pairs = candidates(asker, join, &lefts, &rights, &mut notes).await?;
     let own = |at: usize| {
         let (of_left, of_right) = pairs[at];
-        let text = |side: &Side, input: usize| {
-            let row = side.texts.row(side.distinct.firsts[input]);
-            row_lines(asker.model(), &side.texts.names, &row, question.room() / 2)
-        };
-        let (of_left, of_right) = (text(&lefts, of_left), text(&rights, of_right));
-        question.own(&[("left", &of_left), ("right", &of_right)])
+        let model = asker.model();
+        own(
+            model,
+            &question,
+            join,
+            (&lefts, of_left),
+            (&rights, of_right),
+        )
     };
     let answers = asker.ask(&question, pairs.len(), own).await?;
     let failed = answers.iter().filter(|it| it.is_none()).count() as u64;
@@ -199,6 +202,40 @@ pub(super) async fn run(
         cites: None,
         notes,
     })
+}
+
+/// A prompt's own part about a pair: long values of both sides, and the sentence with the others.
+fn own(
+    model: &dyn LanguageModel,
+    question: &Question,
+    join: &SemJoin,
+    (lefts, of_left): (&Side, usize),
+    (rights, of_right): (&Side, usize),
+) -> String {
+    let sides = [(lefts, of_left, "left"), (rights, of_right, "right")];
+    let rows = sides.map(|(side, input, mark)| {
+        let texts = &side.texts;
+        (texts, texts.row(side.distinct.firsts[input]), mark)
+    });
+    let value = |name: &str| {
+        let mut values = rows
+            .iter()
+            .flat_map(|(texts, row, _)| texts.columns.iter().zip(row));
+        values
+            .find(|(column, _)| *column == name)
+            .and_then(|it| *it.1)
+    };
+    let sentence = filled(&join.instruction, value);
+    let long = rows.iter().map(|(texts, row, mark)| {
+        let lines = long_lines(model, &texts.names, row, question.room() / 2);
+        (*mark, lines)
+    });
+    let long: Vec<(&str, Option<String>)> = long.collect();
+    let shown = long
+        .iter()
+        .filter_map(|(mark, lines)| Some((*mark, lines.as_deref()?)));
+    let data: Vec<(&str, &str)> = shown.chain([("sentence", sentence.as_str())]).collect();
+    question.own(&data)
 }
 
 /// The pairs of inputs that are judged, by left and right in the order of rows.

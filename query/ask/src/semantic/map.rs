@@ -11,7 +11,7 @@ use arrow::datatypes::{Schema, SchemaRef};
 
 use super::asker::Asker;
 use super::error::SemanticError;
-use super::filter::note_unasked;
+use super::filter::{about_row, note_unasked};
 use super::kept::Answer;
 use super::output::{Judged, Output};
 use super::question::{Form, Question, Wording, one_line, row_lines, sentence, shown_name};
@@ -23,9 +23,9 @@ use crate::plan::{ColumnSpec, Instruction, SemExtract, SemMap};
 const LINE: usize = 12;
 const LINES: usize = 768;
 
-const MAP: &str = "You give a value for a row of a table. Names in braces stand for the row's \
-                   values. Use what you know of the world. Answer with the value alone, on one \
-                   line. If it cannot be known, answer: unknown.";
+const MAP: &str = "You give a value, by what you know of the world. Answer with the value alone, \
+                   on one line.";
+const UNKNOWN: &str = " If it cannot be known, answer: unknown.";
 const EXTRACT: &str = "You draw values out of a row of a table. Names in braces stand for the \
                        row's values. Answer with one line for each value: its name, a colon, the \
                        value. Where the row does not say it, write: unknown.";
@@ -75,37 +75,32 @@ pub(super) async fn run_map(
 ) -> Result<Output, SemanticError> {
     let schema = map_schema(map, &batch.schema())?;
     let shape = Shape::new(&map.output)?;
+    let unknown = if shape.is_any() { UNKNOWN } else { "" };
     let ending = format!(
-        "Give {} for the row: {}.{}",
+        "Give what is wanted, as {}: {}. Answer with the value alone.{unknown}",
         shown_name(shape.name()),
         shape.wanted(),
-        match shape.form() {
-            Form::Choose(_) => "",
-            Form::Write { .. } => " Answer with the value alone.",
-        }
     );
     let question = Question::new(
         asker.model(),
         Wording {
             task: MAP,
-            between: "<row> and </row>",
-            noun: "Wanted",
+            between: "<row> and </row>, and between <wanted> and </wanted>,",
+            noun: None,
             instruction: sentence(&map.instruction),
             ending: &ending,
             form: shape.form(),
         },
     )?;
-    let read = |shapes: &[Shape], answer: &Answer| vec![shapes[0].of_answer(answer)];
-    run(
+    let writing = Writing {
         asker,
-        &map.instruction,
-        &[shape],
+        instruction: &map.instruction,
+        shapes: vec![shape],
         question,
-        read,
         schema,
-        batch,
-    )
-    .await
+        is_one: true,
+    };
+    writing.run(batch).await
 }
 
 pub(super) async fn run_extract(
@@ -130,22 +125,21 @@ pub(super) async fn run_extract(
         Wording {
             task: EXTRACT,
             between: "<row> and </row>",
-            noun: "Source",
+            noun: Some("Source"),
             instruction: sentence(&extract.instruction),
             ending: &ending,
             form: Form::text(tokens.min(LINES)),
         },
     )?;
-    run(
+    let writing = Writing {
         asker,
-        &extract.instruction,
-        &shapes,
+        instruction: &extract.instruction,
+        shapes,
         question,
-        lines_of,
         schema,
-        batch,
-    )
-    .await
+        is_one: false,
+    };
+    writing.run(batch).await
 }
 
 /// The value that each column has on its line.
@@ -169,46 +163,60 @@ fn lines_of(shapes: &[Shape], answer: &Answer) -> Written {
     shapes.iter().map(value).collect()
 }
 
-async fn run(
-    asker: &Asker,
-    instruction: &Instruction,
-    shapes: &[Shape],
+/// Columns that a model is to write.
+struct Writing<'a> {
+    asker: &'a Asker,
+    instruction: &'a Instruction,
+    shapes: Vec<Shape>,
     question: Question,
-    read: impl Fn(&[Shape], &Answer) -> Written,
     schema: Schema,
-    batch: &RecordBatch,
-) -> Result<Output, SemanticError> {
-    let places = places(&batch.schema(), &instruction.columns())?;
-    let texts = Texts::new(batch, &places)?;
-    let distinct = texts.distinct();
-    let own = |at: usize| {
-        let row = texts.row(distinct.firsts[at]);
-        let text = row_lines(asker.model(), &texts.names, &row, question.room());
-        question.own(&[("row", &text)])
-    };
-    let answers = asker.ask(&question, distinct.firsts.len(), own).await?;
-    let written = answers.iter().map(|answer| match answer {
-        Some(answer) => read(shapes, answer),
-        None => shapes.iter().map(|_| None).collect(),
-    });
-    let written: Vec<Written> = written.collect();
-    let failed = written.iter().flatten().filter(|it| it.is_none()).count() as u64;
-    let mut judged = Vec::new();
-    let mut columns = Vec::new();
-    for (at, shape) in shapes.iter().enumerate() {
-        let (values, sure) = of_rows(&distinct, &written, at);
-        columns.push(shape.array(&values));
-        judged.push(Judged::column(shape.name(), sure));
+    /// Whether the answer is the value of one column, and not a line for each.
+    is_one: bool,
+}
+
+impl Writing<'_> {
+    async fn run(self, batch: &RecordBatch) -> Result<Output, SemanticError> {
+        let places = places(&batch.schema(), &self.instruction.columns())?;
+        let texts = Texts::new(batch, &places)?;
+        let distinct = texts.distinct();
+        let own = |at: usize| self.own(&texts, &texts.row(distinct.firsts[at]));
+        let count = distinct.firsts.len();
+        let answers = self.asker.ask(&self.question, count, own).await?;
+        let written = answers.iter().map(|answer| match answer {
+            Some(answer) if self.is_one => vec![self.shapes[0].of_answer(answer)],
+            Some(answer) => lines_of(&self.shapes, answer),
+            None => self.shapes.iter().map(|_| None).collect(),
+        });
+        let written: Vec<Written> = written.collect();
+        let failed = written.iter().flatten().filter(|it| it.is_none()).count() as u64;
+        let mut judged = Vec::new();
+        let mut columns = Vec::new();
+        for (at, shape) in self.shapes.iter().enumerate() {
+            let (values, sure) = of_rows(&distinct, &written, at);
+            columns.push(shape.array(&values));
+            judged.push(Judged::column(shape.name(), sure));
+        }
+        let mut notes = Vec::new();
+        note_unasked(&distinct, "given one", &mut notes);
+        Ok(Output {
+            batch: with_columns(batch, Arc::new(self.schema), columns)?,
+            judged,
+            failed,
+            cites: None,
+            notes,
+        })
     }
-    let mut notes = Vec::new();
-    note_unasked(&distinct, "given one", &mut notes);
-    Ok(Output {
-        batch: with_columns(batch, Arc::new(schema), columns)?,
-        judged,
-        failed,
-        cites: None,
-        notes,
-    })
+
+    fn own(&self, texts: &Texts, row: &[Option<&str>]) -> String {
+        let (model, question) = (self.asker.model(), &self.question);
+        match self.is_one {
+            true => about_row(model, question, self.instruction, texts, row, "wanted"),
+            false => {
+                let text = row_lines(model, &texts.names, row, question.room());
+                question.own(&[("row", &text)])
+            }
+        }
+    }
 }
 
 /// A column's values for all rows, and how sure they are.

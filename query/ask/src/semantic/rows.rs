@@ -18,9 +18,10 @@ const LIKENESS: f64 = 0.6;
 
 /// Columns of rows, as texts.
 pub(super) struct Texts {
-    /// The columns' names as prompts show them.
+    /// The columns' names as the instruction writes them, and as prompts show them.
+    pub(super) columns: Vec<String>,
     pub(super) names: Vec<String>,
-    columns: Vec<LargeStringArray>,
+    values: Vec<LargeStringArray>,
     rows: usize,
 }
 
@@ -41,7 +42,8 @@ impl Texts {
         let texts = columns.iter().map(|(_, at)| text(batch.column(*at)));
         Ok(Texts {
             names: columns.iter().map(|(name, _)| shown_name(name)).collect(),
-            columns: texts.collect::<Result<_, ArrowError>>()?,
+            columns: columns.iter().map(|(name, _)| name.clone()).collect(),
+            values: texts.collect::<Result<_, ArrowError>>()?,
             rows: batch.num_rows(),
         })
     }
@@ -50,7 +52,7 @@ impl Texts {
     pub(super) fn row(&self, row: usize) -> Vec<Option<&str>> {
         let value =
             |column: &LargeStringArray| -> Option<usize> { column.is_valid(row).then_some(row) };
-        let columns = self.columns.iter();
+        let columns = self.values.iter();
         columns
             .map(|column| value(column).map(|row| column.value(row)))
             .collect()
@@ -66,7 +68,7 @@ impl Texts {
         let mut firsts = Vec::new();
         let mut known: HashMap<u128, usize> = HashMap::new();
         let of_row = (0..self.rows).map(|row| {
-            if !self.columns.iter().any(|column| column.is_valid(row)) {
+            if !self.values.iter().any(|column| column.is_valid(row)) {
                 return None;
             }
             Some(*known.entry(self.hash(row)).or_insert_with(|| {
@@ -97,7 +99,7 @@ impl Texts {
 
     fn hash(&self, row: usize) -> u128 {
         let mut hash = Xxh3::new();
-        for column in &self.columns {
+        for column in &self.values {
             match column.is_valid(row) {
                 false => hash.update(&[0]),
                 true => {

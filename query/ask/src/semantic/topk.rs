@@ -119,7 +119,7 @@ fn question(asker: &Asker, topk: &SemTopK) -> Result<Question, SemanticError> {
         Wording {
             task: TASK,
             between: "<first> and </first>, and between <second> and </second>,",
-            noun: "Criterion",
+            noun: Some("Criterion"),
             instruction: sentence(&topk.instruction),
             ending: "Which row comes before the other by the criterion? Answer first or second.",
             form: Form::words(["first", "second"]),

@@ -195,7 +195,8 @@ impl Shape {
         }
     }
 
-    fn is_any(&self) -> bool {
+    /// Whether no texts are listed that it may hold.
+    pub(super) fn is_any(&self) -> bool {
         self.spec.one_of.is_empty()
     }
 

@@ -95,7 +95,7 @@ fn a_filter_with_a_cascade_asks_less_and_meets_its_targets() {
     let by_name = names.clone();
     let by_item: std::collections::HashMap<String, bool> =
         by_name.into_iter().zip(keeps.clone()).collect();
-    let oracle = Arc::new(Oracle::of_cell("item", move |item| {
+    let oracle = Arc::new(Oracle::of_cell(" is large", move |item| {
         Said::Odds(if by_item[item] { 2.0 } else { -2.0 })
     }));
     let batch = column(
@@ -131,7 +131,7 @@ fn a_filter_with_a_cascade_asks_less_and_meets_its_targets() {
 
 #[test]
 fn few_inputs_are_all_judged() {
-    let oracle = Arc::new(Oracle::of_cell("n", |n| {
+    let oracle = Arc::new(Oracle::of_cell(" is one", |n| {
         Said::Odds(if n == "1" { 1.0 } else { -1.0 })
     }));
     let filter = operation(json!({"sem_filter": {

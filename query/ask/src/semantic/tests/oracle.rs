@@ -48,12 +48,15 @@ impl Oracle {
         }
     }
 
-    /// Says yes to what the function says of the row's value in `column`.
+    /// Says what the function says of the value that stands before `after` in the sentence.
     pub(super) fn of_cell(
-        column: &'static str,
+        after: &'static str,
         says: impl Fn(&str) -> Said + Send + Sync + 'static,
     ) -> Oracle {
-        Oracle::new(move |prompt| says(&cell(&prompt.own, "row", column)))
+        Oracle::new(move |prompt| {
+            let sentence = sentence(&prompt.own);
+            says(sentence.strip_suffix(after).unwrap())
+        })
     }
 
     pub(super) fn asked(&self) -> Vec<Prompt> {
@@ -87,6 +90,20 @@ impl Oracle {
             said => Ok(said),
         }
     }
+}
+
+/// The sentence of a prompt, or what is wanted.
+pub(super) fn sentence(own: &str) -> String {
+    let mark = if own.contains("<wanted>") {
+        "wanted"
+    } else {
+        "sentence"
+    };
+    let (_, data) = own.split_once(&format!("<{mark}>\n")).unwrap();
+    data.split_once(&format!("\n</{mark}>"))
+        .unwrap()
+        .0
+        .to_owned()
 }
 
 /// The value of a column between two marks of a prompt.

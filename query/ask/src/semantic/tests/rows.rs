@@ -1,10 +1,11 @@
 //! Which rows and columns come out of each operator.
 
+use super::oracle::sentence;
 use super::*;
 
 /// Cities and whether they are in Asia.
 fn in_asia() -> Oracle {
-    Oracle::of_cell("CITY", |city| match city {
+    Oracle::of_cell(" is in Asia", |city| match city {
         "Tokyo" | "Delhi" => Said::Odds(3.0),
         "Istanbul" => Said::Odds(0.5),
         "Atlantis" => Said::Fails,
@@ -55,7 +56,9 @@ fn a_filter_asks_once_about_equal_rows_and_keeps_those_that_are_likelier_true() 
 
 #[test]
 fn a_model_without_probabilities_is_taken_at_its_word() {
-    let oracle = Arc::new(Oracle::of_cell("n", |n| Said::Word(usize::from(n != "1"))));
+    let oracle = Arc::new(Oracle::of_cell(" is odd", |n| {
+        Said::Word(usize::from(n != "1"))
+    }));
     let filter = operation(json!({"sem_filter": {"input": "r", "instruction": "{n} is odd"}}));
     let output = block_on(run(&asker(&oracle), &filter, &[numbers("n", &[1, 2, 1])])).unwrap();
     assert_eq!(shown(&output.batch, "n"), ["1", "1"]);
@@ -63,22 +66,50 @@ fn a_model_without_probabilities_is_taken_at_its_word() {
 }
 
 #[test]
+fn a_long_value_stands_beside_its_sentence() {
+    let oracle = Arc::new(Oracle::new(|_| Said::Odds(1.0)));
+    let filter = operation(json!({"sem_filter": {
+        "input": "r", "instruction": "{review}, of {product}, is {{good}}"}}));
+    let long = format!("It {} well.", "really ".repeat(20));
+    let review = [Some(long.as_str()), Some("fine"), None];
+    let batch = rows(&[("review", &review), ("product", &[Some("a <lamp>"); 3])]);
+    block_on(run(&asker(&oracle), &filter, &[batch])).unwrap();
+    let mut own: Vec<String> = oracle.asked().into_iter().map(|it| it.own).collect();
+    own.sort();
+    let of = |at: usize| own[at].split("\n\n").next().unwrap().to_owned();
+    assert_eq!(
+        of(0),
+        format!(
+            "<row>\nreview: {long}\n</row>\n<sentence>\nreview, of a ‹lamp›, is {{good}}\n</sentence>"
+        )
+    );
+    assert_eq!(
+        of(1),
+        "<sentence>\n(no value), of a ‹lamp›, is {good}\n</sentence>"
+    );
+    assert_eq!(
+        of(2),
+        "<sentence>\nfine, of a ‹lamp›, is {good}\n</sentence>"
+    );
+}
+
+#[test]
 fn columns_have_the_declared_types_and_what_does_not_fit_is_null() {
-    let oracle = Arc::new(Oracle::of_cell("n", |n| match n {
+    let oracle = Arc::new(Oracle::of_cell(": its year", |n| match n {
         "1" => Said::Text("\n year: 1,999.\nor so".to_owned()),
         "2" => Said::Text("about 1999".to_owned()),
         "3" => Said::Fails,
         _ => Said::Text("Unknown".to_owned()),
     }));
     let map = operation(json!({"sem_map": {
-        "input": "r", "instruction": "the year of {n}", "output": {"name": "year", "type": "integer"}}}));
+        "input": "r", "instruction": "{n}: its year", "output": {"name": "year", "type": "integer"}}}));
     let batch = numbers("n", &[4, 1, 2, 3, 1]);
     let output = block_on(run(&asker(&oracle), &map, &[batch])).unwrap();
     assert_eq!(shown(&output.batch, "year"), ["", "1999", "", "", "1999"]);
     assert_eq!((oracle.calls(), output.failed), (4, 3));
 
     // Few words are chosen among.
-    let oracle = Arc::new(Oracle::of_cell("n", |n| {
+    let oracle = Arc::new(Oracle::of_cell("", |n| {
         Said::Odds(if n == "1" { 1.0 } else { -1.0 })
     }));
     let map = operation(json!({"sem_map": {
@@ -172,10 +203,8 @@ fn equal_rows_of_a_group_are_read_once_with_their_number() {
 #[test]
 fn a_join_judges_pairs_and_of_many_only_the_likest() {
     let script = |prompt: &limn_models::Prompt| {
-        let (left, right) = (
-            cell(&prompt.own, "left", "left.n"),
-            cell(&prompt.own, "right", "right.n"),
-        );
+        let sentence = sentence(&prompt.own);
+        let (left, right) = sentence.split_once(" is ").unwrap();
         Said::Odds(if left == right { 2.0 } else { -2.0 })
     };
     let oracle = Arc::new(Oracle::new(script));
