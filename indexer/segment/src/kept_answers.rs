@@ -242,6 +242,24 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn old_answers_are_garbage_and_young_ones_are_not() {
+        let index = IndexStore::new(limn_store::Store::in_memory());
+        let snapshot = crate::Snapshot::first("m", 3, 1);
+        index.publish(&snapshot).await.unwrap();
+        index.keep_answers(9, &[answer(1)]).await.unwrap();
+        let file = index.answer_files(9).await.unwrap().remove(0);
+        let retention = crate::Retention {
+            older_than: std::time::Duration::from_secs(60),
+            keep: 1,
+        };
+        for (later_ms, paths) in [(59_000, vec![]), (61_000, vec![file.path.clone()])] {
+            let garbage = index.garbage(retention, file.modified_ms + later_ms).await;
+            let found = garbage.unwrap().objects.into_iter().map(|it| it.path);
+            assert_eq!(found.collect::<Vec<_>>(), paths);
+        }
+    }
+
+    #[tokio::test]
     async fn a_damaged_file_holds_no_answers() {
         let index = IndexStore::new(limn_store::Store::in_memory());
         index

@@ -204,7 +204,6 @@ impl Asker {
                 missing.push(at);
             }
         }
-        self.state().spent.kept += known.len() as u64;
         if self.estimates {
             for at in missing {
                 known.insert(keys[at], self.made_up(question, keys[at], &texts[at]));
@@ -224,11 +223,15 @@ impl Asker {
             Err(error) => {
                 tracing::warn!(%error, "kept answers cannot be read");
                 let note = format!("kept answers could not be read, and were asked again: {error}");
-                self.state().notes.push(note);
+                let notes = &mut self.state().notes;
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
                 Answers::new()
             }
         };
-        let state = self.state();
+        let mut state = self.state();
+        state.spent.kept += known.len() as u64;
         if let Some(new) = state.new.get(&scope) {
             for key in keys {
                 if let Some(answer) = new.get(key) {

@@ -137,10 +137,8 @@ fn futures_can_be_spawned() {
     is_send(estimate(&asker, &is_odd(), &[batch]));
 }
 
-/// The attempts that models are tried with, in a cell: what is around the cell stays the same, and
-/// the cell takes one line without a delimiter.
-#[test]
-fn no_cell_changes_the_form_of_a_prompt() {
+/// One of each operator that reads rows, over a column `cell`.
+fn operations() -> [Operation; 6] {
     let one = |key: &str, more: Value| {
         let mut it = json!({"input": "r", "instruction": "about {cell}"});
         it.as_object_mut()
@@ -148,19 +146,51 @@ fn no_cell_changes_the_form_of_a_prompt() {
             .extend(more.as_object().unwrap().clone());
         operation(json!({key: it}))
     };
-    let operations = [
+    [
         one("sem_filter", json!({})),
         one("sem_map", json!({"output": {"name": "x"}})),
         one(
             "sem_extract",
             json!({"outputs": [{"name": "x"}, {"name": "y"}]}),
         ),
-        one("sem_topk", json!({"k": 1})),
+        one("sem_topk", json!({"k": 3})),
         one("sem_agg", json!({})),
         operation(json!({"sem_join": {
             "left": "r", "right": "q", "instruction": "{left.cell} is {right.cell}"}})),
-    ];
-    for operation in &operations {
+    ]
+}
+
+#[test]
+fn what_is_under_way_at_a_time_changes_nothing() {
+    let cells: Vec<String> = (0..18).map(|it| format!("cell {}", it * 7 % 15)).collect();
+    let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
+    for operation in &operations() {
+        let outputs = [1, 3, 50].map(|concurrency| {
+            let mut oracle = Oracle::new(|prompt| {
+                let hash = xxhash_rust::xxh3::xxh3_64(prompt.own.as_bytes());
+                match &*prompt.system {
+                    _ if hash % 9 == 0 => Said::Fails,
+                    it if it.contains("Answer with one word") => {
+                        Said::Odds((hash % 7) as f32 - 3.0)
+                    }
+                    _ => Said::Text(format!("x: {hash} [1]")),
+                }
+            });
+            oracle.concurrency = concurrency;
+            let inputs = vec![column("cell", &cells); operation.stages().len()];
+            let output = block_on(run(&asker(&Arc::new(oracle)), operation, &inputs)).unwrap();
+            (printed(&output), output.judged, output.failed, output.cites)
+        });
+        assert_eq!(outputs[0], outputs[1]);
+        assert_eq!(outputs[0], outputs[2]);
+    }
+}
+
+/// The attempts that models are tried with, in a cell: what is around the cell stays the same, and
+/// the cell takes one line without a delimiter.
+#[test]
+fn no_cell_changes_the_form_of_a_prompt() {
+    for operation in &operations() {
         let prompts = |text: &str| {
             let oracle = Arc::new(Oracle::new(|prompt| match &*prompt.system {
                 it if it.contains("Answer with one word") => Said::Odds(1.0),
