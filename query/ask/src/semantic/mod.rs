@@ -36,6 +36,7 @@ mod output;
 mod question;
 mod rows;
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests;
 mod topk;
 mod value;

@@ -225,7 +225,7 @@ impl Comparing<'_> {
     async fn compare(&self, pairs: &[(usize, usize)]) -> Result<Vec<Option<f32>>, SemanticError> {
         let own = |at: usize| {
             let (a, b) = pairs[at / 2];
-            let (first, second) = if at % 2 == 0 { (a, b) } else { (b, a) };
+            let (first, second) = if at.is_multiple_of(2) { (a, b) } else { (b, a) };
             self.own(first, second)
         };
         let answers = self.asker.ask(&self.question, 2 * pairs.len(), own).await?;

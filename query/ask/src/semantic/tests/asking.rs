@@ -169,7 +169,7 @@ fn what_is_under_way_at_a_time_changes_nothing() {
             let mut oracle = Oracle::new(|prompt| {
                 let hash = xxhash_rust::xxh3::xxh3_64(prompt.own.as_bytes());
                 match &*prompt.system {
-                    _ if hash % 9 == 0 => Said::Fails,
+                    _ if hash.is_multiple_of(9) => Said::Fails,
                     it if it.contains("Answer with one word") => {
                         Said::Odds((hash % 7) as f32 - 3.0)
                     }
