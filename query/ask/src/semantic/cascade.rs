@@ -10,6 +10,7 @@
 
 use super::error::SemanticError;
 use super::filter::{Judging, Verdict};
+use super::question::sentence;
 use crate::plan::{Cascade, SemFilter};
 
 /// One in so many inputs is drawn, and at least so many.
@@ -103,7 +104,7 @@ pub(super) async fn judge(
 
 /// How like each input is to the sentence: 0 for the least like, 1 for the most.
 async fn scores(judging: &Judging<'_>, filter: &SemFilter) -> Result<Vec<f64>, SemanticError> {
-    let sentence = vec![filter.instruction.to_string()];
+    let sentence = vec![sentence(&filter.instruction).replace(['{', '}'], "")];
     let sentence = judging.asker.embed("a cascade", sentence).await?;
     let rows = judging.distinct.firsts.iter();
     let rows: Vec<String> = rows.map(|row| judging.texts.plain(*row)).collect();

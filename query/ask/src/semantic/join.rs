@@ -27,6 +27,8 @@ const CANDIDATES: u64 = 20;
 const ALL_PAIRS: usize = 400;
 /// Pairs whose likeness is computed, at most.
 const LIKENESSES: usize = 1 << 24;
+/// Pairs that are judged, at most.
+const JUDGED: usize = 1 << 20;
 /// Rows that may come out.
 const MOST_ROWS: usize = 10_000_000;
 /// The probability of yes from which a pair is kept.
@@ -250,11 +252,12 @@ async fn candidates(
     let most = usize::try_from(join.candidates.unwrap_or(CANDIDATES)).unwrap_or(usize::MAX);
     let all = of_left.saturating_mul(of_right);
     if of_right <= most || (join.candidates.is_none() && all <= ALL_PAIRS) {
-        bound("pairs", all, LIKENESSES)?;
+        bound("pairs", all, JUDGED)?;
         let pairs = (0..of_left).flat_map(|left| (0..of_right).map(move |right| (left, right)));
         return Ok(pairs.collect());
     }
-    bound("pairs", all, LIKENESSES)?;
+    bound("pairs", of_left.saturating_mul(most), JUDGED)?;
+    bound("pairs to compare", all, LIKENESSES)?;
     let vectors = asker.embed("a join of many rows", rights.plain()).await?;
     let queries = asker.embed("a join of many rows", lefts.plain()).await?;
     let mut pairs = Vec::with_capacity(of_left.saturating_mul(most));

@@ -161,6 +161,23 @@ fn operations() -> [Operation; 6] {
 }
 
 #[test]
+fn no_rows_and_rows_without_values_ask_nothing() {
+    let oracle = Arc::new(Oracle::new(|_| Said::Fails));
+    for operation in &operations() {
+        for cells in [&[][..], &[None, None]] {
+            let inputs = vec![rows(&[("cell", cells)]); operation.stages().len()];
+            let schemas: Vec<_> = inputs.iter().map(|it| it.schema()).collect();
+            let output = block_on(run(&asker(&oracle), operation, &inputs)).unwrap();
+            let schema = output_schema(operation, &schemas).unwrap();
+            assert_eq!(output.batch.schema().as_ref(), &schema);
+            assert_eq!((oracle.calls(), output.failed), (0, 0));
+            let most = cells.len();
+            assert!(output.batch.num_rows() <= most, "{}", printed(&output));
+        }
+    }
+}
+
+#[test]
 fn what_is_under_way_at_a_time_changes_nothing() {
     let cells: Vec<String> = (0..18).map(|it| format!("cell {}", it * 7 % 15)).collect();
     let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
