@@ -1,11 +1,12 @@
 //! Text of a lake inside a prompt: data, whatever it says.
 //!
 //! A text of a lake stands between two delimiter lines, such as `<table>` and `</table>`. No angle
-//! bracket of the text reaches the prompt, so it can neither end the delimiter nor spell a chat template's
-//! token (`<|im_end|>`, `</s>`); the templates that use square brackets (`[INST]`) lose those.
-//! Characters that show nothing (control, zero-width, writing direction, tags) are left out, so
-//! that a person who reads the table sees what the model sees. The length is bounded. What a text
-//! *says* remains: how many verdicts that turns is measured (docs/benchmarks.md), not promised.
+//! bracket of the text reaches the prompt, so it can neither end the delimiter nor spell a chat
+//! template's token (`<|im_end|>`, `</s>`); the templates that use square brackets (`[INST]`) lose
+//! those. Characters that show nothing (control, zero-width, writing direction, tags) are left out,
+//! so that a person who reads the table sees what the model sees. The length is bounded. What a
+//! text *says* remains: how many verdicts that turns is measured (docs/benchmarks.md), not
+//! promised.
 
 use super::LanguageModel;
 

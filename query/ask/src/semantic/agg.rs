@@ -142,12 +142,15 @@ fn questions(asker: &Asker, agg: &SemAgg) -> Result<(Question, Question), Semant
         between,
         noun: Some("Task"),
         instruction: sentence(&agg.instruction),
+        values: 0,
         ending,
         form: Form::text(tokens),
     };
-    let ending = "Write at most five sentences, and cite rows.";
+    let ending = "Write at most five sentences. End each with the numbers of the rows that show it, \
+                  in square brackets, as [1][2].";
     let rows = Question::new(model, wording(TASK, "<rows> and </rows>", ending))?;
-    let ending = "Make one text of at most five sentences of these, and keep citations.";
+    let ending = "Make one text of at most five sentences of these. End each with the numbers \
+                  of the rows that show it, in square brackets, as [1][2].";
     let fold = Question::new(model, wording(FOLD, "<texts> and </texts>", ending))?;
     // Two texts have to fit, or folding would not come to an end.
     if fold.room() < 2 * (tokens + AROUND) {

@@ -104,7 +104,7 @@ pub(super) async fn judge(
 
 /// How like each input is to the sentence: 0 for the least like, 1 for the most.
 async fn scores(judging: &Judging<'_>, filter: &SemFilter) -> Result<Vec<f64>, SemanticError> {
-    let sentence = vec![sentence(&filter.instruction).replace(['{', '}'], "")];
+    let sentence = vec![sentence(&filter.instruction)];
     let sentence = judging.asker.embed("a cascade", sentence).await?;
     let rows = judging.distinct.firsts.iter();
     let rows: Vec<String> = rows.map(|row| judging.texts.plain(*row)).collect();

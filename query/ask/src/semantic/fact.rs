@@ -98,6 +98,7 @@ fn question(asker: &Asker, fact: &Fact, shape: &Shape) -> Result<Question, Seman
             between: "",
             noun: Some("Wanted"),
             instruction: fact.instruction.clone(),
+            values: 0,
             ending: &ending,
             form,
         },

@@ -168,6 +168,7 @@ fn question(asker: &Asker, filter: &SemFilter) -> Result<Question, SemanticError
             between: BETWEEN,
             noun: None,
             instruction: sentence(&filter.instruction),
+            values: filter.instruction.columns().len(),
             ending: "Is the sentence true? Answer yes or no.",
             form: Form::words(["yes", "no"]),
         },

@@ -164,6 +164,7 @@ pub(super) async fn run(
             between: BETWEEN,
             noun: None,
             instruction: sentence(&join.instruction),
+            values: join.instruction.columns().len(),
             ending: "Is the sentence true? Answer yes or no.",
             form: Form::words(["yes", "no"]),
         },

@@ -25,10 +25,10 @@ const LINES: usize = 768;
 
 const MAP: &str = "You give a value, by what you know of the world. Answer with the value alone, \
                    on one line.";
-const UNKNOWN: &str = " If it cannot be known, answer: unknown.";
-const EXTRACT: &str = "You draw values out of a row of a table. Names in braces stand for the \
-                       row's values. Answer with one line for each value: its name, a colon, the \
-                       value. Where the row does not say it, write: unknown.";
+const UNKNOWN: &str = " Answer unknown only if it cannot be known.";
+const EXTRACT: &str = "You draw values out of a row of a table. Answer with one line for each \
+                       value: its name, a colon, the value. Where the row does not say it, write: \
+                       unknown.";
 
 /// What a model wrote for one input: a value for each column, and how sure it is.
 type Written = Vec<Option<(Value, Option<f32>)>>;
@@ -88,6 +88,7 @@ pub(super) async fn run_map(
             between: "<row> and </row>, and between <wanted> and </wanted>,",
             noun: None,
             instruction: sentence(&map.instruction),
+            values: map.instruction.columns().len(),
             ending: &ending,
             form: shape.form(),
         },
@@ -127,6 +128,7 @@ pub(super) async fn run_extract(
             between: "<row> and </row>",
             noun: Some("Source"),
             instruction: sentence(&extract.instruction),
+            values: 0,
             ending: &ending,
             form: Form::text(tokens.min(LINES)),
         },

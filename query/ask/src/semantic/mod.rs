@@ -1,5 +1,5 @@
-//! Semantic operators: rows filtered, extended, ranked, told in a text and joined by a language
-//! model, by instructions that name columns as `{column}` (LOTUS, 2024; TAG, CIDR 2025).
+//! Semantic operators: rows filtered, extended, ranked, summed up and joined by a language model,
+//! by instructions that name columns as `{column}` (LOTUS, 2024; TAG, CIDR 2025).
 //!
 //! [`run`] runs one stage over the rows of its inputs, [`estimate`] says what that would ask, and
 //! [`output_schema`] which columns come out.

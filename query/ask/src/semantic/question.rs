@@ -1,11 +1,11 @@
 //! What the model reads: instructions, the sentence of a stage, and rows as data.
 //!
 //! A prompt has the system text of its operator, data between delimiter lines, and what is asked
-//! with the form of the answer, where small models attend to it. A sentence about one row stands
-//! in the data with the row's values in their places, which small models understand best; a long
-//! value stands beside it under its column's name. A sentence about several rows is no data: all
-//! prompts of its stage share it. A cell can write no delimiter, no line of its own and no word of a
-//! chat template; what it *says* the model still reads.
+//! with the form of the answer, where small models attend to it. A sentence about one row stands in
+//! the data with the row's values in their places, which small models understand best; a long value
+//! stands beside it under its column's name. A sentence about several rows is no data: all prompts
+//! of its stage share it. A cell can write no delimiter, no line of its own and no word of a chat
+//! template; what it *says* the model still reads.
 
 use std::sync::Arc;
 
@@ -102,6 +102,8 @@ pub(super) struct Wording<'a> {
     /// in the data, with a row's values.
     pub(super) noun: Option<&'a str>,
     pub(super) instruction: String,
+    /// How many of a row's values may stand in the instruction.
+    pub(super) values: usize,
     /// What is asked in the end.
     pub(super) ending: &'a str,
     pub(super) form: Form,
@@ -139,10 +141,7 @@ impl Question {
         };
         let in_data = match wording.noun {
             Some(_) => 0,
-            None => {
-                let values = instruction.matches('{').count();
-                model.count_tokens(&instruction) + values * IN_SENTENCE / 2
-            }
+            None => model.count_tokens(&instruction) + wording.values * IN_SENTENCE / 2,
         };
         let parts = [&system, &shared, &ending].map(|text| model.count_tokens(text));
         let tokens = parts.iter().sum::<usize>() + FORMAT_TOKENS;
@@ -233,11 +232,11 @@ fn scope(model: &dyn LanguageModel, texts: [&str; 4], form: &Form) -> Scope {
     Scope(hash.digest128())
 }
 
-/// The sentence as the model reads it: columns in braces.
+/// The sentence with the columns' names in their places.
 pub(super) fn sentence(instruction: &Instruction) -> String {
     let pieces = instruction.pieces().iter().map(|piece| match piece {
         Piece::Text(text) => text.clone(),
-        Piece::Column(name) => format!("{{{}}}", shown_name(name)),
+        Piece::Column(name) => shown_name(name),
     });
     pieces.collect()
 }

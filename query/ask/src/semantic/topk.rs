@@ -21,9 +21,8 @@ use crate::plan::SemTopK;
 /// Log-odds beyond this say nothing more.
 const MOST_ODDS: f32 = 50.0;
 
-const TASK: &str = "You compare two rows of a table by a criterion. Names in braces stand for a \
-                    row's values. Use what you know of the world. Answer with one word: first or \
-                    second.";
+const TASK: &str = "You compare two rows of a table by a criterion and by what you know of the \
+                    world. Answer with one word: first or second.";
 
 /// Rows that have the same input.
 #[derive(Clone, Debug)]
@@ -121,6 +120,7 @@ fn question(asker: &Asker, topk: &SemTopK) -> Result<Question, SemanticError> {
             between: "<first> and </first>, and between <second> and </second>,",
             noun: Some("Criterion"),
             instruction: sentence(&topk.instruction),
+            values: 0,
             ending: "Which row comes before the other by the criterion? Answer first or second.",
             form: Form::words(["first", "second"]),
         },
