@@ -71,7 +71,8 @@ pub use files::language::LanguageModelFiles;
 pub use files::store::{ModelFiles, ModelStore, Progress};
 pub use hashed::{HASHED_WORDS, HashedWords};
 pub use language::{
-    Classified, DECODER_ARITHMETIC, Finish, Generated, LanguageModel, Limits, Prompt, Usage,
+    Classified, DECODER_ARITHMETIC, Finish, Generated, LanguageModel, Limits, Prompt, Usage, quote,
+    quote_tokens,
 };
 pub use minilm::{MiniLm, MiniLmReference};
 pub use service::{EmbedStats, EmbeddingService};

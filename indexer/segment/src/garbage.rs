@@ -26,11 +26,12 @@ use crate::index_store::{FOLDERS, IndexStore};
 use crate::snapshot::{Snapshot, SnapshotInfo, nonce};
 
 /// Folders whose objects are garbage unless a snapshot names them.
-const COLLECTED: [&str; 8] = [
+const COLLECTED: [&str; 9] = [
     "segments",
     "catalog",
     "joins",
     "deletes",
+    crate::kept_answers::FOLDER,
     crate::kept_cells::FOLDER,
     crate::kept_vectors::FOLDER,
     crate::probe::FOLDER,

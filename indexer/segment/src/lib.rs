@@ -10,6 +10,7 @@
 //! <index>/joins/<shard>/<hash>.parquet         which tables join, are copies, unions or subsets
 //! <index>/deletes/<hash>.roar                  blocks of a segment that are no longer live
 //! <index>/cache/narrations/<narrator>/<hash>.parquet   what a language model said of columns
+//! <index>/cache/answers/<scope>/<hash>.answers         what a language model said of rows
 //! ```
 //!
 //! A writer calls [`build_segment`] (CPU work) for each shard and epoch, puts segments and catalog
@@ -107,6 +108,7 @@ mod held;
 mod history;
 mod index_store;
 mod joins;
+mod kept_answers;
 mod kept_cells;
 mod kept_vectors;
 mod kernel;
@@ -155,6 +157,7 @@ pub use held::{HeldRows, HeldValue};
 pub use history::{HistoryEnd, TableEvent, TableHistory};
 pub use index_store::{FOLDERS, IndexStore};
 pub use joins::{JOINS_FORMAT, JoinRecord};
+pub use kept_answers::Answers;
 pub use kept_vectors::KeptVector;
 pub use layout::SEGMENT_FORMAT;
 pub use narrations::{

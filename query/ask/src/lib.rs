@@ -10,3 +10,4 @@
 //! 4. `answer` says it in words, with the rows that prove it.
 
 pub mod plan;
+pub mod semantic;

@@ -12,6 +12,10 @@ use async_trait::async_trait;
 
 use crate::{ModelError, ModelId};
 
+mod quote;
+
+pub use quote::{quote, quote_tokens};
+
 /// How the embedded engine computes, as the ids of its answers say: 8-bit integers with one scale
 /// for each 128 numbers (decision 7).
 pub const DECODER_ARITHMETIC: &str = "q8g128";

@@ -8,7 +8,7 @@
 //!
 //! **Guarantees.** The answer is the one that judging all of these candidates would give. A failing
 //! call loses nothing: its table keeps its place, unjudged, and a note says so. A table's text is
-//! data: it cannot end its delimiters (`quote.rs`), and a prompt holds one table.
+//! data: it cannot end its delimiters (`limn_models::quote`), and a prompt holds one table.
 //!
 //! **Non-guarantees.** What the model says. Text made to sound relevant is judged as what it says:
 //! how many verdicts such text turns is measured (docs/benchmarks.md).
@@ -18,7 +18,6 @@ mod calibration;
 #[allow(clippy::unwrap_used)]
 pub(crate) mod fake;
 mod prompt;
-mod quote;
 mod text;
 mod verdicts;
 mod walk;

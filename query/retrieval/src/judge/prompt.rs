@@ -4,13 +4,11 @@
 //! The question stands in [`Prompt::shared`], so that its tokens are computed once for all
 //! candidates, and once more after the table, where small models attend to it: that alone ordered
 //! pairs of tables better (docs/benchmarks.md). A table's text is data between delimiter lines that
-//! it cannot write (`quote.rs`), and what is to be answered stands after it.
+//! it cannot write (`limn_models::quote`), and what is to be answered stands after it.
 
 use std::sync::{Arc, LazyLock};
 
-use limn_models::{LanguageModel, Prompt};
-
-use super::quote::quote;
+use limn_models::{LanguageModel, Prompt, quote_tokens};
 
 /// Version of everything the model reads but the tables: thresholds are fitted for one.
 pub const PROMPT_VERSION: u32 = 2;
@@ -22,8 +20,6 @@ pub(crate) const WORDS: [&str; 2] = ["yes", "no"];
 const QUESTION_TOKENS: usize = 256;
 const SCHEMA_TOKENS: usize = 256;
 const TABLE_TOKENS: usize = 384;
-/// Tokens have at least one character and seldom more than this many: a bound that spares counting.
-const CHARACTERS_PER_TOKEN: usize = 8;
 
 static SYSTEM: LazyLock<Arc<str>> = LazyLock::new(|| {
     Arc::from(
@@ -60,7 +56,7 @@ pub(crate) struct Prompts {
 
 impl Prompts {
     pub(crate) fn new(model: &dyn LanguageModel, question: &str) -> Prompts {
-        let question = fit(model, question, QUESTION_TOKENS).replace('\n', " ");
+        let question = quote_tokens(model, question, QUESTION_TOKENS).replace('\n', " ");
         Prompts {
             shared: Arc::from(format!("Question: {question}\n\n")),
             question,
@@ -78,7 +74,7 @@ impl Prompts {
             Variant::Content => ("Columns and rows of a table", content(model, table)),
             Variant::Context => (
                 "What is known about a table",
-                fit(model, &table.context, TABLE_TOKENS),
+                quote_tokens(model, &table.context, TABLE_TOKENS),
             ),
         };
         (!text.is_empty()).then(|| Prompt {
@@ -100,9 +96,9 @@ fn content(model: &dyn LanguageModel, table: &TableText) -> String {
     } else {
         SCHEMA_TOKENS
     };
-    let mut text = fit(model, &table.schema, most);
+    let mut text = quote_tokens(model, &table.schema, most);
     let left = TABLE_TOKENS.saturating_sub(model.count_tokens(&text));
-    let rows = fit(model, &table.rows, left);
+    let rows = quote_tokens(model, &table.rows, left);
     if !rows.is_empty() {
         if !text.is_empty() {
             text.push('\n');
@@ -110,19 +106,6 @@ fn content(model: &dyn LanguageModel, table: &TableText) -> String {
         text.push_str(&rows);
     }
     text
-}
-
-/// The text quoted, cut to at most `most` tokens.
-fn fit(model: &dyn LanguageModel, text: &str, most: usize) -> String {
-    let quoted = quote(text, most * CHARACTERS_PER_TOKEN);
-    if model.count_tokens(&quoted) <= most {
-        return quoted;
-    }
-    // The longest beginning that fits: more characters are practically never fewer tokens.
-    let ends: Vec<usize> = quoted.char_indices().map(|(at, _)| at).collect();
-    let fits = ends.partition_point(|&end| model.count_tokens(&quoted[..end]) <= most);
-    let end = fits.checked_sub(1).map_or(0, |last| ends[last]);
-    quoted[..end].trim_end().to_owned()
 }
 
 #[cfg(test)]

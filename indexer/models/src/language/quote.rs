@@ -1,14 +1,36 @@
 //! Text of a lake inside a prompt: data, whatever it says.
 //!
-//! A table's text stands between two delimiter lines, `<table>` and `</table>`. No angle bracket of
-//! the text reaches the prompt, so it can neither end the delimiter nor spell a chat template's
-//! token (`<|im_end|>`, `</s>`); the templates that use square brackets (`[INST]`) lose those.
-//! Characters that show nothing (control, zero-width, writing direction, tags) are left out, so
-//! that a person who reads the table sees what the model sees. The length is bounded. What a text
-//! *says* remains: how many verdicts that turns is measured (docs/benchmarks.md), not promised.
+//! A text of a lake stands between two delimiter lines, such as `<table>` and `</table>`. No angle
+//! bracket of the text reaches the prompt, so it can neither end the delimiter nor spell a chat
+//! template's token (`<|im_end|>`, `</s>`); the templates that use square brackets (`[INST]`) lose
+//! those. Characters that show nothing (control, zero-width, writing direction, tags) are left out,
+//! so that a person who reads the table sees what the model sees. The length is bounded. What a
+//! text *says* remains: how many verdicts that turns is measured (docs/benchmarks.md), not
+//! promised.
 
-/// The text as it may stand in a prompt, of at most `most` characters.
-pub(crate) fn quote(text: &str, most: usize) -> String {
+use super::LanguageModel;
+
+/// Tokens have at least one character and seldom more than this many: a bound that spares counting.
+const CHARACTERS_PER_TOKEN: usize = 8;
+
+/// A text of a lake as it may stand in a prompt, cut to at most `most` tokens.
+pub fn quote_tokens(model: &dyn LanguageModel, text: &str, most: usize) -> String {
+    let quoted = quote(text, most.saturating_mul(CHARACTERS_PER_TOKEN));
+    if model.count_tokens(&quoted) <= most {
+        return quoted;
+    }
+    // The longest beginning that fits: more characters are practically never fewer tokens.
+    let ends: Vec<usize> = quoted.char_indices().map(|(at, _)| at).collect();
+    let fits = ends.partition_point(|&end| model.count_tokens(&quoted[..end]) <= most);
+    let end = fits.checked_sub(1).map_or(0, |last| ends[last]);
+    quoted[..end].trim_end().to_owned()
+}
+
+/// A text of a lake as it may stand in a prompt, of at most `most` characters.
+///
+/// It has no angle brackets, no words of chat templates, no empty lines, and no characters that
+/// show nothing.
+pub fn quote(text: &str, most: usize) -> String {
     let mut quoted = String::with_capacity(text.len().min(4 * most));
     let mut length = 0;
     let mut line_is_empty = true;
