@@ -17,6 +17,7 @@ pub mod kill;
 pub mod lake;
 pub mod llama;
 pub mod node;
+pub mod oracle;
 pub mod pages;
 pub mod s3;
 pub mod server;

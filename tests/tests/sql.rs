@@ -43,6 +43,10 @@ fn rows_have_names_of_their_own_wherever_they_go() {
     let asked = Asked::new();
     let all = asked.sql("FROM orders ORDER BY order_id", &["--json"]).ok();
     assert_eq!(all["rows"], serde_json::json!([[1, 5], [2, 7], [3, 11]]));
+    // What the engine prints of its own where it is logged in detail is on no output.
+    let few = "SELECT DISTINCT amount FROM orders ORDER BY amount LIMIT 2";
+    let few = asked.sql(few, &["--json"]).ok();
+    assert_eq!(few["rows"], serde_json::json!([[5], [7]]));
     let statement = "SELECT a.order_id, b.order_id FROM orders a JOIN orders b \
                      ON a.order_id = b.order_id ORDER BY 1 LIMIT 1";
     let told = asked.sql(statement, &["--json"]).ok();

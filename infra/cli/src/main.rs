@@ -110,6 +110,7 @@ async fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Show(args) => commands::show::run(args).await,
         Command::Joins(args) => commands::joins::run(args).await,
         Command::Sql(args) => commands::sql::run(args).await,
+        Command::Ask(args) => commands::ask::run(*args).await,
         Command::Cells(args) => commands::cells::run(args).await,
         Command::Diff(args) => commands::diff::run(args).await,
         Command::Snapshots(args) => commands::snapshots::run(args).await,
@@ -178,15 +179,16 @@ fn start_logging(verbose: u8, traces: Option<&Traces>) {
     });
     let filter = tracing_subscriber::EnvFilter::try_new(directives)
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
-    // Spans of traces are no part of the log: each line would repeat them. Crates that parse and
-    // plan SQL log what it says, and that may hold values of the lake.
-    let is_log = filter_fn(|metadata| {
+    // Crates that parse, plan and run SQL log what it says, and that may hold values of the lake;
+    // one prints rows on standard output where it believes itself logged in detail.
+    let is_not_of_sql = filter_fn(|metadata| {
         let target = metadata.target();
-        let is_of_sql = target.starts_with("datafusion") || target.starts_with("sqlparser");
-        // What is wrong with a table's log is reported as any failure is.
-        let is_of_log = target.starts_with("delta_kernel");
-        !is_trace(metadata) && !is_of_sql && !is_of_log
+        !target.starts_with("datafusion") && !target.starts_with("sqlparser")
     });
+    // Spans of traces are no part of the log: each line would repeat them. What is wrong with a
+    // table's log is reported as any failure is.
+    let is_log =
+        filter_fn(|metadata| !is_trace(metadata) && !metadata.target().starts_with("delta_kernel"));
     let log = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
@@ -194,6 +196,7 @@ fn start_logging(verbose: u8, traces: Option<&Traces>) {
         .with_filter(filter)
         .with_filter(is_log);
     tracing_subscriber::registry()
+        .with(is_not_of_sql)
         .with(log)
         .with(traces.map(Traces::layer))
         .init();

@@ -9,5 +9,17 @@
 //!    batches, whose answers are kept, so that a second run asks nothing twice.
 //! 4. `answer` says it in words, with the rows that prove it.
 
+mod answer;
+mod asking;
+pub mod check;
+mod kept_model;
 pub mod plan;
+pub mod run;
 pub mod semantic;
+pub mod write;
+
+pub use answer::{
+    AskAnswer, AskedTable, Citation, Cost, Judged, MOST_ROWS, SpentTokens, StageRows,
+};
+pub use asking::{AskError, Asking};
+pub use kept_model::KeptModel;

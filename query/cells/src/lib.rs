@@ -36,12 +36,16 @@ mod redacted;
 mod table;
 mod written;
 
-pub use answer::{Cell, CellsAnswer, Match, Read, TableCells, TableColumn, answer};
+pub use answer::{
+    Cell, CellsAnswer, CellsJoin, JoinedColumn, Match, Read, TableCells, TableColumn, Tokens,
+    answer,
+};
 pub use asked::Asked;
 pub use distinct::{Distinct, DistinctColumn, Kept, key};
 pub use read::{Reading, read};
 pub use redacted::redact_of;
 pub use table::{Column, Table};
+pub use written::literal;
 
 /// Distinct values of a table that are counted.
 pub const BUDGET: usize = 10_000;

@@ -17,7 +17,7 @@ pub(crate) fn name_on_a_line(text: &str) -> String {
 
 /// A value as a literal that SQL reads as exactly this value, on one line: what would end it or
 /// steer a terminal is put together by `chr`.
-pub(crate) fn literal(value: &str) -> String {
+pub fn literal(value: &str) -> String {
     let mut literal = String::with_capacity(value.len() + 2);
     let mut is_open = false;
     let mut is_first = true;

@@ -34,7 +34,7 @@ use crate::relations::{Walk, Withs};
 use crate::statement::Statement;
 use crate::types::Types;
 use crate::watch::{self, Stop, Watch};
-use crate::{behind, describe, failure, functions, names, size};
+use crate::{behind, describe, failure, fan_out, functions, names, size};
 
 /// Answers statements about the tables of a catalogue.
 #[derive(Clone)]
@@ -62,6 +62,36 @@ impl Engine {
             catalogue: catalogue.into(),
             limits,
             session: Arc::new(session),
+        }
+    }
+
+    /// What every statement is held to.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The same tables and limits, but for the rows of an answer.
+    #[must_use]
+    pub fn with_rows(&self, most: u64) -> Engine {
+        Engine {
+            limits: Limits {
+                max_rows: Some(most),
+                ..self.limits.clone()
+            },
+            ..self.clone()
+        }
+    }
+
+    /// The same tables and limits, with each table read in one part: rows that an order leaves
+    /// equal come in the same order each time, and a LIMIT leaves the same ones.
+    #[must_use]
+    pub fn in_one_part(&self) -> Engine {
+        let config = self.session.config().clone().with_target_partitions(1);
+        let session = SessionStateBuilder::new_from_existing((*self.session).clone());
+        Engine {
+            session: Arc::new(session.with_config(config).build()),
+            ..self.clone()
         }
     }
 
@@ -251,6 +281,7 @@ impl Planner {
             .create_physical_plan(&plan, &session);
         let plan = self.runtime.block_on(planned).map_err(failed)?;
         size::check_steps(plan.as_ref())?;
+        fan_out::note(plan.as_ref(), &notes);
         let watch = Arc::new(Watch::until(self.deadline.into_std()));
         let plan = watch::watched(plan, &watch).map_err(failed)?;
         Ok(Ready::Plan {

@@ -57,6 +57,7 @@ mod dialect;
 mod engine;
 mod error;
 mod failure;
+mod fan_out;
 mod functions;
 mod groups;
 mod inputs;

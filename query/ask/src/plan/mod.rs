@@ -11,7 +11,7 @@ mod text;
 
 pub use operation::{
     Cascade, ColumnSpec, Fact, Operation, SemAgg, SemExtract, SemFilter, SemJoin, SemMap, SemTopK,
-    Source, SqlStage, ValueType,
+    Source, SqlStage, ValueType, WrittenSource,
 };
 use serde::{Deserialize, Serialize};
 pub use text::{Instruction, InstructionError, Piece};
@@ -63,6 +63,12 @@ pub struct Column {
 }
 
 impl Plan {
+    /// Whether a model is asked for it.
+    #[must_use]
+    pub fn needs_model(&self) -> bool {
+        self.stages.iter().any(|it| it.operation.is_semantic())
+    }
+
     /// The stage of a name.
     #[must_use]
     pub fn stage(&self, name: &str) -> Option<&Stage> {

@@ -35,25 +35,75 @@ pub enum Operation {
 pub struct SqlStage {
     /// What the statement's tables are, by the names that it gives them.
     #[serde(default)]
+    #[schema(value_type = BTreeMap<String, WrittenSource>)]
     pub inputs: BTreeMap<String, Source>,
     /// One SELECT, as `limn sql` takes it, over the inputs and no other table.
     pub statement: String,
 }
 
 /// What an input of an SQL stage is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "WrittenSource", into = "WrittenSource")]
 pub enum Source {
     /// A table of the index: its whole name, and its lake's URL where several have one of the name.
     Table {
         /// Its name.
         name: String,
         /// The URL of its lake.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         lake: Option<String>,
     },
     /// Another stage.
     Stage(String),
+}
+
+/// An input of an SQL stage as it is written: `{"table": …}` or `{"stage": …}`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schema(as = PlanSource)]
+pub struct WrittenSource {
+    /// A table of the index, by its whole name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    table: Option<String>,
+    /// The URL of its lake, where several lakes have a table of the name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lake: Option<String>,
+    /// Another stage, by its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stage: Option<String>,
+}
+
+/// An input that is no table and no stage, or both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("an input is {{\"table\": NAME}}, perhaps with its \"lake\", or {{\"stage\": NAME}}")]
+pub struct NotOneSource;
+
+impl TryFrom<WrittenSource> for Source {
+    type Error = NotOneSource;
+
+    fn try_from(written: WrittenSource) -> Result<Source, NotOneSource> {
+        match (written.table, written.lake, written.stage) {
+            (Some(name), lake, None) => Ok(Source::Table { name, lake }),
+            (None, None, Some(stage)) => Ok(Source::Stage(stage)),
+            _ => Err(NotOneSource),
+        }
+    }
+}
+
+impl From<Source> for WrittenSource {
+    fn from(source: Source) -> WrittenSource {
+        let nothing = WrittenSource::default();
+        match source {
+            Source::Table { name, lake } => WrittenSource {
+                table: Some(name),
+                lake,
+                ..nothing
+            },
+            Source::Stage(stage) => WrittenSource {
+                stage: Some(stage),
+                ..nothing
+            },
+        }
+    }
 }
 
 /// The rows of which a sentence is true, as a model judges.

@@ -67,6 +67,36 @@ async fn names_mean_the_inputs_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn a_join_that_multiplies_rows_is_noted() {
+    let mut made = Made::new().await;
+    let rows = |name: &str| {
+        let lines = (0..300).map(|at| format!("{at},{}\n", at % 3));
+        format!("{name}_id,kind\n{}", lines.collect::<String>())
+    };
+    for name in ["a", "b"] {
+        let path = format!("many/{name}.csv");
+        let text = rows(name);
+        made.table(
+            &format!("many/{name}"),
+            &[(&path, &text)],
+            limn_profile::Redact::Off,
+        )
+        .await;
+    }
+    let notes = async |sql: &str| {
+        let engine = made.engine(Limits::default());
+        let mut answer = engine.run(sql).await.unwrap();
+        while answer.try_next().await.unwrap().is_some() {}
+        answer.notes()
+    };
+    let by_kind = notes("SELECT count(*) FROM a JOIN b ON a.kind = b.kind").await;
+    let says = "a join makes about 30000 rows of 300 and 300";
+    assert!(by_kind.iter().any(|it| it.starts_with(says)), "{by_kind:?}");
+    let by_key = notes("SELECT count(*) FROM a JOIN b ON a.a_id = b.b_id").await;
+    assert_eq!(by_key, Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn the_rows_behind_an_answer_are_those_of_its_sources_and_conditions() {
     let engine = Made::new().await.engine(Limits::default());
     for (sql, behind) in [

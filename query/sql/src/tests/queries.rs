@@ -370,3 +370,23 @@ async fn texts_are_compared_with_numbers_as_the_numbers_that_they_are() {
         assert!(made.ask(sql).await.is_err(), "{sql}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_are_read_in_one_part_where_ties_have_to_fall_alike() {
+    let made = Made::new().await;
+    let sql = "EXPLAIN SELECT customerid FROM orders GROUP BY customerid ORDER BY count(*) LIMIT 1";
+    let limits = Limits {
+        memory_bytes: 8 << 30,
+        ..Limits::default()
+    };
+    let engine = made.engine(limits);
+    let several = ask(&engine, sql).await.unwrap().lines().join("\n");
+    assert_eq!(
+        several.contains("RepartitionExec"),
+        std::thread::available_parallelism().is_ok_and(|it| it.get() > 1),
+        "{several}"
+    );
+    let one = ask(&engine.in_one_part(), sql).await.unwrap();
+    let one = one.lines().join("\n");
+    assert!(!one.contains("RepartitionExec"), "{one}");
+}

@@ -1,0 +1,261 @@
+//! A reading as a statement.
+
+use limn_cells::literal;
+
+use super::reading::{ColumnAt, Function, Mention, Reading};
+use crate::write::lexer::name;
+use crate::write::tables::Tables;
+
+/// The statement that a reading means, if it means one.
+pub(super) fn statement(reading: &Reading, tables: &Tables<'_>) -> Option<String> {
+    if reading.is_unclear() {
+        return None;
+    }
+    let from = From::of(reading, tables)?;
+    let targets = targets(reading);
+    let groups: Vec<&Mention> = reading.mentions.iter().filter(|it| it.is_group).collect();
+    let is_computed = |it: &&Mention| !it.functions.is_empty();
+    let computed: Vec<&Mention> = reading.mentions.iter().filter(is_computed).collect();
+    let ordered = reading.mentions.iter().find(|it| it.is_order);
+    if ordered.is_some() && (reading.counts || !computed.is_empty() || !groups.is_empty()) {
+        return None;
+    }
+    let condition = from.condition(reading);
+    let source = format!("FROM {}{condition}", from.sql);
+    let column = |it: &&Mention| from.column(it.column);
+    if !groups.is_empty() {
+        let keys: Vec<String> = groups.iter().map(column).collect();
+        let values = values(reading, &targets, &computed, &from)?;
+        let keys = keys.join(", ");
+        return Some(format!("SELECT {keys}, {values} {source} GROUP BY {keys}"));
+    }
+    // Each row of one table is there with each that it joins: it would be counted as often.
+    if reading.counts && from.has_several && reading.filters.is_empty() {
+        return None;
+    }
+    if let Some(function) = reading.by_count {
+        let keys: Vec<String> = targets.iter().map(column).collect();
+        if keys.is_empty() || !computed.is_empty() || reading.counts {
+            return None;
+        }
+        let (keys, order) = (keys.join(", "), order(function));
+        let top = reading.top.unwrap_or(1);
+        return Some(format!(
+            "SELECT {keys} {source} GROUP BY {keys} ORDER BY count(*) {order}, {keys} LIMIT {top}"
+        ));
+    }
+    match (targets.is_empty(), computed.as_slice()) {
+        (true, _) if reading.counts || !computed.is_empty() => {
+            let values = values(reading, &[], &computed, &from)?;
+            Some(format!("SELECT {values} {source}"))
+        }
+        (false, [one]) if !reading.counts => {
+            let [function @ (Function::Most | Function::Least)] = one.functions[..] else {
+                return None;
+            };
+            let columns: Vec<String> = targets.iter().map(column).collect();
+            let (columns, by) = (columns.join(", "), from.column(one.column));
+            let (order, top) = (order(function), reading.top.unwrap_or(1));
+            Some(format!(
+                "SELECT {columns} {source} ORDER BY {by} {order} NULLS LAST LIMIT {top}"
+            ))
+        }
+        (false, []) if reading.counts => {
+            let values = values(reading, &targets, &[], &from)?;
+            Some(format!("SELECT {values} {source}"))
+        }
+        (false, []) => {
+            let columns: Vec<String> = targets.iter().map(column).collect();
+            let distinct = if reading.is_distinct { "DISTINCT " } else { "" };
+            let order = ordered.map_or(String::new(), |it| {
+                let direction = if reading.is_descending { "DESC" } else { "ASC" };
+                format!(" ORDER BY {} {direction}", from.column(it.column))
+            });
+            Some(format!(
+                "SELECT {distinct}{} {source}{order}",
+                columns.join(", ")
+            ))
+        }
+        (true, []) if !reading.tables.is_empty() && reading.mentions.is_empty() => {
+            Some(format!("SELECT * {source}"))
+        }
+        _ => None,
+    }
+}
+
+/// The columns that are asked for as they are, each once: none of which a value is given.
+fn targets(reading: &Reading) -> Vec<&Mention> {
+    let is_filtered = |it: &Mention| {
+        reading
+            .filters
+            .iter()
+            .any(|(column, _)| *column == it.column)
+    };
+    let plain = reading
+        .mentions
+        .iter()
+        .filter(|it| it.functions.is_empty() && !it.is_group && !it.is_order && !it.is_compared);
+    let mut targets: Vec<&Mention> = Vec::new();
+    for mention in plain {
+        let is_there = targets.iter().any(|it| it.column == mention.column);
+        if !is_there && !is_filtered(mention) {
+            targets.push(mention);
+        }
+    }
+    targets
+}
+
+/// What is counted and computed.
+fn values(
+    reading: &Reading,
+    targets: &[&Mention],
+    computed: &[&Mention],
+    from: &From<'_>,
+) -> Option<String> {
+    let mut values: Vec<String> = Vec::new();
+    if reading.counts {
+        values.push(match (targets, reading.is_distinct) {
+            ([one], true) => format!("count(DISTINCT {})", from.column(one.column)),
+            ([], false) => "count(*)".to_owned(),
+            _ => return None,
+        });
+    } else if !targets.is_empty() {
+        return None;
+    }
+    values.extend(computed.iter().flat_map(|it| {
+        let column = from.column(it.column);
+        it.functions.iter().map(move |function| {
+            let function = match function {
+                Function::Average => "avg",
+                Function::Sum => "sum",
+                Function::Most => "max",
+                Function::Least => "min",
+            };
+            format!("{function}({column})")
+        })
+    }));
+    (!values.is_empty()).then(|| values.join(", "))
+}
+
+fn order(function: Function) -> &'static str {
+    match function {
+        Function::Least => "ASC",
+        _ => "DESC",
+    }
+}
+
+/// The tables that a statement reads, joined.
+struct From<'a> {
+    tables: &'a Tables<'a>,
+    sql: String,
+    has_several: bool,
+}
+
+impl<'a> From<'a> {
+    /// The tables that are needed, and those that join them; none where nothing joins them.
+    fn of(reading: &Reading, tables: &'a Tables<'a>) -> Option<From<'a>> {
+        let mentioned = reading.mentions.iter().map(|it| it.column.table);
+        let filtered = reading.filters.iter().map(|it| it.0.table);
+        let mut needed: Vec<usize> = mentioned.chain(filtered).collect();
+        needed.extend(&reading.tables);
+        needed.sort_unstable();
+        needed.dedup();
+        let first = *needed.first()?;
+        let mut there = vec![first];
+        let mut sql = name(&tables.list[first].0);
+        while let Some(goal) = needed.iter().find(|it| !there.contains(it)) {
+            for (table, on) in way(tables, &there, *goal)? {
+                sql.push_str(&format!(" JOIN {} ON {on}", name(&tables.list[table].0)));
+                there.push(table);
+            }
+        }
+        Some(From {
+            tables,
+            sql,
+            has_several: there.len() > 1,
+        })
+    }
+
+    fn column(&self, of: ColumnAt) -> String {
+        let (table, it) = &self.tables.list[of.table];
+        let column = name(&it.columns[of.column].name);
+        match self.has_several {
+            true => format!("{}.{column}", name(table)),
+            false => column,
+        }
+    }
+
+    fn condition(&self, reading: &Reading) -> String {
+        let filters = reading.filters.iter().map(|(column, values)| {
+            let column = self.column(*column);
+            match values.as_slice() {
+                [one] => format!("{column} = {}", literal(one)),
+                several => {
+                    let values: Vec<String> = several.iter().map(|it| literal(it)).collect();
+                    format!("{column} IN ({})", values.join(", "))
+                }
+            }
+        });
+        let comparisons = reading.comparisons.iter();
+        let comparisons = comparisons
+            .map(|(column, sign, number)| format!("{} {sign} {number}", self.column(*column)));
+        let all: Vec<String> = filters.chain(comparisons).collect();
+        match all.is_empty() {
+            true => String::new(),
+            false => format!(" WHERE {}", all.join(" AND ")),
+        }
+    }
+}
+
+/// The shortest way by joins from the tables that are there to another: each table on it, and what
+/// joins it.
+fn way(tables: &Tables<'_>, there: &[usize], goal: usize) -> Option<Vec<(usize, String)>> {
+    let edges = edges(tables);
+    let mut before: Vec<Option<(usize, usize)>> = vec![None; tables.list.len()];
+    let mut seen = there.to_vec();
+    let mut at = 0;
+    while at < seen.len() && !seen.contains(&goal) {
+        let here = seen[at];
+        for (number, (a, b, _)) in edges.iter().enumerate() {
+            let other = match here {
+                it if it == *a => *b,
+                it if it == *b => *a,
+                _ => continue,
+            };
+            if !seen.contains(&other) {
+                before[other] = Some((here, number));
+                seen.push(other);
+            }
+        }
+        at += 1;
+    }
+    let (mut way, mut last) = (Vec::new(), goal);
+    while !there.contains(&last) {
+        let (from, edge) = before[last]?;
+        way.push((last, edges[edge].2.clone()));
+        last = from;
+    }
+    way.reverse();
+    Some(way)
+}
+
+/// The joins, by the places of their tables, each with its condition.
+fn edges(tables: &Tables<'_>) -> Vec<(usize, usize, String)> {
+    let joins = tables.cells.joins.iter().filter_map(|join| {
+        let place = |of: &limn_cells::JoinedColumn| {
+            let mut list = tables.list.iter();
+            list.position(|(_, it)| it.table == of.table && it.lake == of.lake)
+        };
+        let (left, right) = (place(&join.left)?, place(&join.right)?);
+        let first = [join.left.column.clone(), join.right.column.clone()];
+        let pairs = [&first].into_iter().chain(&join.more).map(|[own, other]| {
+            let of = |table: usize, column: &str| {
+                format!("{}.{}", name(&tables.list[table].0), name(column))
+            };
+            format!("{} = {}", of(left, own), of(right, other))
+        });
+        let pairs: Vec<String> = pairs.collect();
+        Some((left, right, pairs.join(" AND ")))
+    });
+    joins.collect()
+}

@@ -1,0 +1,421 @@
+//! What a question asks for, as far as rules read it.
+
+use limn_cells::{Cell, Match};
+use limn_segment::analyzer::analyze;
+
+use super::words::Words;
+use crate::write::tables::{Tables, is_shown};
+
+/// The words of functions; of a superlative also the order that it means.
+const FUNCTIONS: [(&str, Function); 24] = [
+    ("average", Function::Average),
+    ("mean", Function::Average),
+    ("avg", Function::Average),
+    ("total", Function::Sum),
+    ("sum", Function::Sum),
+    ("maximum", Function::Most),
+    ("max", Function::Most),
+    ("highest", Function::Most),
+    ("largest", Function::Most),
+    ("greatest", Function::Most),
+    ("biggest", Function::Most),
+    ("longest", Function::Most),
+    ("latest", Function::Most),
+    ("heaviest", Function::Most),
+    ("most", Function::Most),
+    ("minimum", Function::Least),
+    ("min", Function::Least),
+    ("lowest", Function::Least),
+    ("smallest", Function::Least),
+    ("shortest", Function::Least),
+    ("earliest", Function::Least),
+    ("lightest", Function::Least),
+    ("least", Function::Least),
+    ("fewest", Function::Least),
+];
+const COMPARISONS: [(&str, &str); 16] = [
+    ("greater than or equal to", ">="),
+    ("less than or equal to", "<="),
+    ("at least", ">="),
+    ("at most", "<="),
+    ("more than", ">"),
+    ("greater than", ">"),
+    ("larger than", ">"),
+    ("higher than", ">"),
+    ("over", ">"),
+    ("above", ">"),
+    ("after", ">"),
+    ("less than", "<"),
+    ("fewer than", "<"),
+    ("lower than", "<"),
+    ("below", "<"),
+    ("before", "<"),
+];
+const COUNTS: [&str; 5] = [
+    "how many",
+    "the number of",
+    "number of",
+    "count of",
+    "count",
+];
+const GROUPS: [&str; 4] = ["for each", "of each", "in each", "each"];
+/// Words that turn what comes after them round: rules read none of that.
+const NEGATIONS: [&str; 12] = [
+    "not", "no", "without", "never", "except", "neither", "nor", "other", "don", "isn", "both",
+    "only",
+];
+/// Words that an order of rows follows, and words that say its direction.
+const ORDERS: [&str; 8] = [
+    "sorted by",
+    "ordered by",
+    "sort by",
+    "order by",
+    "in order of",
+    "in descending order of",
+    "in ascending order of",
+    "listed by",
+];
+const DESCENDING: [&str; 5] = [
+    "in descending order",
+    "descending order",
+    "descending",
+    "in decreasing order",
+    "decreasing",
+];
+const ASCENDING: [&str; 5] = [
+    "in ascending order",
+    "ascending order",
+    "ascending",
+    "in alphabetical order",
+    "alphabetically",
+];
+/// Words between a column and its comparison, at most.
+const BETWEEN: usize = 2;
+const DISTINCT: [&str; 3] = ["different", "distinct", "unique"];
+
+/// What is computed of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Function {
+    Average,
+    Sum,
+    Most,
+    Least,
+}
+
+/// A column of a table, by their places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ColumnAt {
+    pub(super) table: usize,
+    pub(super) column: usize,
+}
+
+/// A column that the question names.
+#[derive(Clone, Debug)]
+pub(super) struct Mention {
+    pub(super) column: ColumnAt,
+    pub(super) at: usize,
+    /// What is computed of it.
+    pub(super) functions: Vec<Function>,
+    pub(super) is_group: bool,
+    /// Whether it is what rows are ordered by.
+    pub(super) is_order: bool,
+    pub(super) is_compared: bool,
+}
+
+/// A question that has been read.
+#[derive(Debug)]
+pub(super) struct Reading {
+    words: Words,
+    /// Whether rows, or groups, are counted.
+    pub(super) counts: bool,
+    pub(super) is_distinct: bool,
+    pub(super) mentions: Vec<Mention>,
+    /// The tables that are named.
+    pub(super) tables: Vec<usize>,
+    /// Values that columns have.
+    pub(super) filters: Vec<(ColumnAt, Vec<String>)>,
+    /// Columns compared with numbers.
+    pub(super) comparisons: Vec<(ColumnAt, &'static str, String)>,
+    /// A superlative that names no column: the most rows, or the least.
+    pub(super) by_count: Option<Function>,
+    /// How many are wanted, where a number says it.
+    pub(super) top: Option<u64>,
+    /// Whether rows in an order come the greatest first.
+    pub(super) is_descending: bool,
+    is_unclear: bool,
+}
+
+impl Reading {
+    pub(super) fn of(question: &str, tables: &Tables<'_>) -> Reading {
+        let mut reading = Reading {
+            words: Words::of(question),
+            counts: false,
+            is_distinct: false,
+            mentions: Vec::new(),
+            tables: Vec::new(),
+            filters: Vec::new(),
+            comparisons: Vec::new(),
+            by_count: None,
+            top: None,
+            is_descending: false,
+            is_unclear: false,
+        };
+        reading.is_unclear = reading
+            .words
+            .0
+            .iter()
+            .any(|it| NEGATIONS.contains(&it.written.as_str()) || it.written.ends_with("n't"));
+        reading.read_filters(tables);
+        // "x and y" may be rows with both.
+        let has_or = reading.words.0.iter().any(|it| it.written == "or");
+        reading.is_unclear |= !has_or && reading.filters.iter().any(|it| it.1.len() > 1);
+        let order = ORDERS.iter().find_map(|it| {
+            let is_down = it.contains("descending");
+            reading.words.phrase(it).map(|at| (at, is_down))
+        });
+        let downs = DESCENDING.iter().filter_map(|it| reading.words.phrase(it));
+        reading.is_descending = downs.count() > 0 || order.is_some_and(|it| it.1);
+        let ups = ASCENDING.iter().filter_map(|it| reading.words.phrase(it));
+        let has_direction = ups.count() > 0 || reading.is_descending;
+        let comparisons = reading.read_comparisons();
+        let first_count = COUNTS.iter().find_map(|it| reading.words.phrase(it));
+        reading.counts = first_count.is_some();
+        let distinct = DISTINCT.iter().filter_map(|it| reading.words.phrase(it));
+        reading.is_distinct = distinct.count() > 0;
+        let group = GROUPS.iter().find_map(|it| reading.words.phrase(it));
+        reading.read_mentions(tables);
+        reading.read_tables(tables);
+        reading.read_functions();
+        let is_number = |it: &Mention| is_number(tables, it.column);
+        let of_text = reading
+            .mentions
+            .iter()
+            .any(|it| !it.functions.is_empty() && !is_number(it));
+        reading.is_unclear |= of_text;
+        reading.add_group(group);
+        reading.add_order(order.map(|it| it.0), has_direction);
+        reading.add_comparisons(tables, comparisons);
+        reading
+    }
+
+    /// Words that say something, and that no rule reads.
+    pub(super) fn unread(&self) -> Vec<String> {
+        self.words.unread()
+    }
+
+    /// Whether what is read does not fit together.
+    pub(super) fn is_unclear(&self) -> bool {
+        self.is_unclear
+    }
+
+    /// Cells that the question has as they are spelled, the longest first.
+    fn read_filters(&mut self, tables: &Tables<'_>) {
+        let mut cells: Vec<(Vec<String>, ColumnAt, &Cell)> = Vec::new();
+        for (table, (_, of)) in tables.list.iter().enumerate() {
+            for cell in &of.cells {
+                let is_found = matches!(cell.how, Match::Exact | Match::Normalised);
+                let column = of.columns.iter().position(|it| it.name == cell.column);
+                if let (true, Some(column)) = (is_found, column) {
+                    let at = ColumnAt { table, column };
+                    cells.push((analyze(&cell.value), at, cell));
+                }
+            }
+        }
+        cells.sort_by_key(|(terms, ..)| std::cmp::Reverse(terms.len()));
+        for (terms, column, cell) in cells {
+            let Some(at) = self.words.find(&terms, 0) else {
+                continue;
+            };
+            if !self.words.take(at, terms.len()) {
+                continue;
+            }
+            match self.filters.iter_mut().find(|(it, _)| *it == column) {
+                Some((_, values)) => values.push(cell.value.clone()),
+                None => self.filters.push((column, vec![cell.value.clone()])),
+            }
+        }
+    }
+
+    /// Comparisons with a number: where they stand.
+    fn read_comparisons(&mut self) -> Vec<(usize, &'static str, String)> {
+        let mut found = Vec::new();
+        for (phrase, sign) in COMPARISONS {
+            let length = phrase.split(' ').count();
+            while let Some(at) = self.words.phrase(phrase) {
+                let number = self.words.0.get(at + length);
+                let number = number.filter(|it| it.number.is_some() && !it.is_read);
+                match number.map(|it| it.written.replace(',', "")) {
+                    Some(number) => {
+                        self.words.take(at + length, 1);
+                        found.push((at, sign, number));
+                    }
+                    None => self.is_unclear = true,
+                }
+            }
+        }
+        found
+    }
+
+    /// Columns that the question names, those of more words first.
+    fn read_mentions(&mut self, tables: &Tables<'_>) {
+        let is_function = |word: &str| FUNCTIONS.iter().any(|(it, _)| *it == word);
+        let words = self.words.0.iter();
+        let computes = self.counts || words.map(|it| it.written.as_str()).any(is_function);
+        let mut columns: Vec<(Vec<String>, ColumnAt, f64)> = Vec::new();
+        for (table, (name, of)) in tables.list.iter().enumerate() {
+            for (column, it) in of
+                .columns
+                .iter()
+                .enumerate()
+                .filter(|(_, it)| is_shown(&it.name))
+            {
+                let (terms, own) = (analyze(&it.name), analyze(name));
+                // Of a table of visits with a column `visit`, visits are counted.
+                if computes && terms == own {
+                    continue;
+                }
+                let place = ColumnAt { table, column };
+                // `breed_name` of a table of breeds is its name.
+                if let Some(rest) = terms
+                    .strip_prefix(own.as_slice())
+                    .filter(|it| !it.is_empty())
+                {
+                    columns.push((rest.to_vec(), place, it.score));
+                }
+                columns.push((terms, place, it.score));
+            }
+        }
+        let best = |a: &(Vec<String>, ColumnAt, f64), b: &(Vec<String>, ColumnAt, f64)| {
+            b.0.len().cmp(&a.0.len()).then(b.2.total_cmp(&a.2))
+        };
+        columns.sort_by(best);
+        for (terms, column, _) in columns {
+            let mut from = 0;
+            while let Some(at) = self.words.find(&terms, from) {
+                from = at + 1;
+                if self.words.take(at, terms.len()) {
+                    self.mentions.push(Mention {
+                        column,
+                        at,
+                        functions: Vec::new(),
+                        is_group: false,
+                        is_order: false,
+                        is_compared: false,
+                    });
+                }
+            }
+        }
+        self.mentions.sort_by_key(|it| it.at);
+    }
+
+    fn read_tables(&mut self, tables: &Tables<'_>) {
+        for (table, (name, _)) in tables.list.iter().enumerate() {
+            let terms = analyze(name);
+            let mut from = 0;
+            while let Some(at) = self.words.find(&terms, from) {
+                from = at + 1;
+                if self.words.take(at, terms.len()) && !self.tables.contains(&table) {
+                    self.tables.push(table);
+                }
+            }
+        }
+    }
+
+    /// Functions, each of the next column that is named.
+    fn read_functions(&mut self) {
+        self.top = self
+            .words
+            .phrase("top")
+            .and_then(|at| self.number_at(at + 1));
+        let common = ["most common", "most frequent"]
+            .iter()
+            .find_map(|it| self.words.phrase(it));
+        self.by_count = common.map(|_| Function::Most);
+        for (word, function) in FUNCTIONS {
+            while let Some(at) = self.words.phrase(word) {
+                let next = self.mentions.iter_mut().filter(|it| it.at > at);
+                match next.min_by_key(|it| it.at) {
+                    Some(mention) => mention.functions.push(function),
+                    None if matches!(word, "most" | "least" | "fewest") => {
+                        self.by_count = Some(function);
+                    }
+                    None => self.is_unclear = true,
+                }
+            }
+        }
+    }
+
+    fn number_at(&mut self, at: usize) -> Option<u64> {
+        let number = self.words.0.get(at)?.number?;
+        let whole = number.fract() == 0.0 && (1.0..=10_000.0).contains(&number);
+        (whole && self.words.take(at, 1)).then_some(number as u64)
+    }
+
+    fn add_group(&mut self, group: Option<usize>) {
+        let Some(group) = group else {
+            return self.add_group_by();
+        };
+        let next = self.mentions.iter_mut().filter(|it| it.at > group);
+        match next.min_by_key(|it| it.at) {
+            Some(mention) => mention.is_group = true,
+            None => self.is_unclear = true,
+        }
+    }
+
+    /// Columns right behind "by" or "per" are groups of what is counted or computed.
+    fn add_group_by(&mut self) {
+        let computes = self.mentions.iter().any(|it| !it.functions.is_empty());
+        if !self.counts && !computes {
+            return;
+        }
+        let words = &mut self.words.0;
+        for mention in &mut self.mentions {
+            let before = mention.at.checked_sub(1).and_then(|at| words.get_mut(at));
+            let by = before.filter(|it| matches!(it.written.as_str(), "by" | "per"));
+            if let (Some(by), true) = (by, mention.functions.is_empty()) {
+                by.is_read = true;
+                mention.is_group = true;
+            }
+        }
+    }
+
+    /// What rows are ordered by: the column behind the words that say so; where a direction alone
+    /// is said, nothing that a rule reads.
+    fn add_order(&mut self, order: Option<usize>, has_direction: bool) {
+        let Some(order) = order else {
+            self.is_unclear |= has_direction;
+            return;
+        };
+        let next = self.mentions.iter_mut().filter(|it| it.at > order);
+        match next.min_by_key(|it| it.at) {
+            Some(mention) => mention.is_order = true,
+            None => self.is_unclear = true,
+        }
+    }
+
+    /// A comparison is of the column that was named shortly before it, of numbers.
+    fn add_comparisons(
+        &mut self,
+        tables: &Tables<'_>,
+        comparisons: Vec<(usize, &'static str, String)>,
+    ) {
+        for (at, sign, number) in comparisons {
+            let is_near = |it: &&mut Mention| {
+                it.at < at && at - it.at <= BETWEEN + 1 && is_number(tables, it.column)
+            };
+            let before = self.mentions.iter_mut().rev().find(is_near);
+            match before {
+                Some(mention) => {
+                    mention.is_compared = true;
+                    self.comparisons.push((mention.column, sign, number));
+                }
+                None => self.is_unclear = true,
+            }
+        }
+    }
+}
+
+fn is_number(tables: &Tables<'_>, column: ColumnAt) -> bool {
+    let data_type = &tables.list[column.table].1.columns[column.column].data_type;
+    matches!(data_type.as_str(), "integer" | "float" | "decimal")
+}

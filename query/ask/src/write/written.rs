@@ -1,0 +1,334 @@
+//! What came of a question: the plan, how it was chosen, and what it cost.
+
+use std::collections::BTreeMap;
+
+use limn_cells::CellsAnswer;
+use limn_models::{Generated, ModelError};
+use limn_store::one_line;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::Trials;
+use super::prompt::Style;
+use super::statement::NoStatement;
+use super::try_out::{Refusal, Tried, Worth};
+use super::vote::{votes, winner};
+use crate::plan::{Operation, Plan, Source, SqlStage, Stage, VERSION, WrittenSource};
+
+/// The stage of a plan that is written.
+const STAGE: &str = "answer";
+/// Why a statement without rows does not do, as a model reads it.
+const EMPTY: &str =
+    "no row meets its conditions: compare their values with those that the columns have";
+
+/// What was written for a question.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Written {
+    /// The plan; none where `unwritten` says why.
+    pub plan: Option<Plan>,
+    /// Why there is no plan.
+    pub unwritten: Option<Unwritten>,
+    /// All candidates, in order: those of prompts, of repairs, of templates.
+    pub candidates: Vec<Candidate>,
+    /// The place of the candidate that the plan is of.
+    pub chosen: Option<usize>,
+    /// Times that a model was asked again.
+    pub repairs: usize,
+    /// What was spent.
+    pub spent: Spent,
+    /// Words of the question that no rule reads, where rules were tried.
+    pub unread: Vec<String>,
+    /// The tables, by the names that the candidates give them.
+    #[schema(value_type = BTreeMap<String, WrittenSource>)]
+    pub inputs: BTreeMap<String, Source>,
+    /// The tables that were looked at, by their whole names.
+    pub looked_at: Vec<String>,
+    /// What to know of it, one line each.
+    pub notes: Vec<String>,
+    #[serde(skip)]
+    question: String,
+}
+
+/// Why nothing was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum Unwritten {
+    /// No table was given.
+    #[error("no table was found for the question")]
+    NoTables,
+    /// The question has too many bytes.
+    #[error("the question is longer than 4000 bytes")]
+    QuestionTooLong,
+    /// What the question is about is in none of the tables.
+    #[error("nothing that the question is about is in these tables")]
+    NothingFits,
+    /// No rule fits the question, and there is no model.
+    #[error(
+        "no rule fits the question, and no language model is there to write SQL: name one, or write the statement yourself for limn sql"
+    )]
+    NoRule,
+    /// No candidate could be run.
+    #[error(
+        "no statement that was written can be run: the candidates say why; limn sql runs one of yours"
+    )]
+    AllFailed,
+    /// All candidates are without rows.
+    #[error("no statement that was written has an answer in these tables")]
+    AllEmpty,
+    /// The model took too long.
+    #[error("the language model took too long to write")]
+    TimeOver,
+}
+
+/// Where a candidate is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// A model, by a prompt.
+    Prompt {
+        /// How it asked.
+        style: Style,
+    },
+    /// A model, after a candidate that did not do.
+    Repair {
+        /// That candidate's place.
+        of: usize,
+    },
+    /// A rule.
+    Template,
+}
+
+/// A statement that may answer the question.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Candidate {
+    /// Where it is from.
+    pub origin: Origin,
+    /// The statement; where none was written, what was, on a line.
+    pub statement: String,
+    /// How many changes were made to it.
+    pub mends: usize,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// How many candidates have the same rows, itself among them.
+    pub votes: usize,
+    #[serde(skip)]
+    tried: Option<Tried>,
+}
+
+/// What came of a candidate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It has rows.
+    Rows {
+        /// How many, as far as they were read.
+        count: u64,
+        /// Whether there are more.
+        is_cut: bool,
+    },
+    /// It has no row, or nothing but nulls.
+    Empty,
+    /// The engine refuses it, or could not finish it.
+    Refused {
+        /// Why, in a line.
+        error: String,
+        /// Whether the statement is to blame.
+        is_of_statement: bool,
+    },
+    /// What was written is no statement.
+    NoStatement {
+        /// Why not.
+        why: NoStatement,
+    },
+}
+
+/// What was spent on a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = WriteSpent)]
+pub struct Spent {
+    /// Prompts.
+    pub prompts: usize,
+    /// Their tokens, shared ones each time.
+    pub prompt_tokens: usize,
+    /// Tokens that were written.
+    pub generated_tokens: usize,
+}
+
+impl Candidate {
+    pub(super) fn of_none(origin: Origin, answer: &str, why: NoStatement) -> Candidate {
+        Candidate {
+            origin,
+            statement: one_line(answer),
+            mends: 0,
+            outcome: Outcome::NoStatement { why },
+            votes: 0,
+            tried: None,
+        }
+    }
+
+    pub(super) fn tried(
+        origin: Origin,
+        statement: String,
+        mends: usize,
+        tried: Result<Tried, Refusal>,
+    ) -> Candidate {
+        let outcome = match &tried {
+            Ok(tried) if tried.worth() == Worth::Empty => Outcome::Empty,
+            Ok(tried) => Outcome::Rows {
+                count: tried.count,
+                is_cut: tried.is_cut,
+            },
+            Err(refusal) => Outcome::Refused {
+                error: refusal.line.clone(),
+                is_of_statement: refusal.is_of_statement,
+            },
+        };
+        Candidate {
+            origin,
+            statement,
+            mends,
+            outcome,
+            votes: 0,
+            tried: tried.ok(),
+        }
+    }
+
+    fn worth(&self) -> Option<Worth> {
+        self.tried.as_ref().map(Tried::worth)
+    }
+
+    /// What it gave.
+    #[must_use]
+    pub fn result(&self) -> Option<&Tried> {
+        self.tried.as_ref()
+    }
+}
+
+impl Written {
+    pub(super) fn new(question: &str, cells: &CellsAnswer) -> Written {
+        Written {
+            plan: None,
+            unwritten: None,
+            candidates: Vec::new(),
+            chosen: None,
+            repairs: 0,
+            spent: Spent::default(),
+            unread: Vec::new(),
+            inputs: BTreeMap::new(),
+            looked_at: cells.tables.iter().map(|it| it.table.clone()).collect(),
+            notes: Vec::new(),
+            question: question.to_owned(),
+        }
+    }
+
+    pub(super) fn none(self, why: Unwritten) -> Written {
+        Written {
+            unwritten: Some(why),
+            ..self
+        }
+    }
+
+    /// Takes a model's answer as a candidate; its failure is a note.
+    pub(super) async fn take(
+        &mut self,
+        origin: Origin,
+        answer: Result<Generated, ModelError>,
+        trials: &mut Trials<'_>,
+    ) {
+        match answer {
+            Ok(answer) => {
+                self.spent.prompts += 1;
+                self.spent.prompt_tokens += answer.prompt_tokens;
+                self.spent.generated_tokens += answer.generated_tokens;
+                self.candidates
+                    .push(trials.candidate(origin, &answer.text).await);
+            }
+            Err(error) => {
+                let note = format!("the model did not answer: {}", one_line(&error.to_string()));
+                if !self.notes.contains(&note) {
+                    self.notes.push(note);
+                }
+            }
+        }
+    }
+
+    fn results(&self) -> Vec<Option<&Tried>> {
+        self.candidates.iter().map(Candidate::result).collect()
+    }
+
+    /// Whether two candidates have the same rows, which say something.
+    pub(super) fn has_agreement(&self) -> bool {
+        let votes = votes(&self.results());
+        let mut all = self.candidates.iter().zip(votes);
+        all.any(|(candidate, votes)| candidate.worth() == Some(Worth::Says) && votes > 1)
+    }
+
+    /// Candidates that do not do, with their statements and why: `most` at most, each statement
+    /// once, none of those that were looked at.
+    pub(super) fn wrong(&self, looked_at: &[String], most: usize) -> Vec<(usize, String, String)> {
+        let mut wrong: Vec<(usize, String, String)> = Vec::new();
+        let best = self.candidates.iter().filter_map(Candidate::worth).max();
+        for (at, candidate) in self.candidates.iter().enumerate() {
+            let worth = candidate.worth();
+            let why = match &candidate.outcome {
+                Outcome::Refused {
+                    error,
+                    is_of_statement: true,
+                } => error.clone(),
+                _ if worth == best && worth.is_some_and(|it| it < Worth::Says) => EMPTY.to_owned(),
+                _ => continue,
+            };
+            let sql = &candidate.statement;
+            if !looked_at.contains(sql) && !wrong.iter().any(|(_, it, _)| it == sql) {
+                wrong.push((at, sql.clone(), why));
+            }
+        }
+        wrong.truncate(most);
+        wrong
+    }
+
+    /// Chooses among the candidates.
+    pub(super) fn vote(mut self) -> Written {
+        let results = self.results();
+        let (votes, winner) = (votes(&results), winner(&results));
+        let chosen = winner.filter(|at| self.candidates[*at].worth() > Some(Worth::Empty));
+        for (candidate, votes) in self.candidates.iter_mut().zip(votes) {
+            candidate.votes = votes;
+        }
+        let Some(chosen) = chosen else {
+            let why = match (self.candidates.is_empty(), winner) {
+                (true, _) => Unwritten::NoRule,
+                (false, None) => Unwritten::AllFailed,
+                (false, Some(_)) => Unwritten::AllEmpty,
+            };
+            return self.none(why);
+        };
+        let candidate = &self.candidates[chosen];
+        let stage = Stage {
+            name: STAGE.to_owned(),
+            operation: Operation::Sql(SqlStage {
+                inputs: named(&self.inputs, &candidate.statement),
+                statement: candidate.statement.clone(),
+            }),
+            columns: candidate.tried.as_ref().map(|it| it.columns.clone()),
+        };
+        self.plan = Some(Plan {
+            version: VERSION,
+            question: self.question.clone(),
+            stages: vec![stage],
+            answer: STAGE.to_owned(),
+        });
+        self.chosen = Some(chosen);
+        self
+    }
+}
+
+/// The inputs that a statement names.
+fn named(inputs: &BTreeMap<String, Source>, statement: &str) -> BTreeMap<String, Source> {
+    let tokens = super::lexer::tokens(statement).unwrap_or_default();
+    let is_named = |name: &str| tokens.iter().any(|it| it.is_name(name));
+    let named = inputs.iter().filter(|(name, _)| is_named(name));
+    named
+        .map(|(name, source)| (name.clone(), source.clone()))
+        .collect()
+}
