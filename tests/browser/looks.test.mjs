@@ -5,12 +5,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accessible, expected, fits, open, picture, settled, withPage } from "./page.mjs";
 
-const { search, joined, suggestions, nothing, table, folder, script, text } = expected;
+const { search, joined, answered, suggestions, nothing, table, folder, script, text } = expected;
 
 const PAGES = {
   home: ["/", {}],
   search: ["/", { q: search.question }],
   joined: ["/", { q: joined.question, mode: "set" }],
+  answer: ["/", { q: answered.question, ask: "1" }],
+  unanswered: ["/", { q: answered.unanswerable, ask: "1" }],
   filtered: ["/", { q: search.question, format: "csv" }],
   nothing: ["/", nothing],
   table: ["/table", { table: table.name }],

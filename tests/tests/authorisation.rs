@@ -354,6 +354,8 @@ fn rights_are_asked_for() {
     let rows = key(&keys, &[]);
     let admin = key(&keys, &["--right", "admin", "--right", "search"]);
     let part = key(&keys, &["--prefix", "hr", "--right", "admin"]);
+    let every = ["search", "rows", "ask"].map(|right| ["--right", right]);
+    let answers = key(&keys, every.as_flattened());
     let few = key(&keys, &["--per-minute", "3"]);
     let past = ["keys", "add", "--keys", &keys, "--expires", "2020-01-01"];
     let refused = limn(&past);
@@ -402,6 +404,17 @@ fn rights_are_asked_for() {
         node.get_with(key, "/v1/table/rows?table=hr/employees")
             .is_error(403, "forbidden");
     }
+    for (key, may) in [(&search, false), (&rows, false), (&answers, true)] {
+        assert_eq!(node.get_with(key, "/v1/status").ok()["ask"], may);
+        let shown = format!("Bearer {key}");
+        let headers = [("authorization", shown.as_str())];
+        let question = json!({"q": "how many employees are there?"}).to_string();
+        let reply = node.send("POST", "/v1/ask", &headers, Some(&question));
+        match may {
+            true => drop(reply.ok()),
+            false => reply.is_error(403, "forbidden"),
+        }
+    }
     let guessed = |key: &str, value: &str| {
         let path = format!("/v1/search?q=sick+leave+of+{value}&k=20&alpha=1");
         let mut answer = node.get_with(key, &path).ok();
@@ -438,7 +451,7 @@ fn rights_are_asked_for() {
 
     // A key that is taken out is refused within seconds.
     let listed = limn(&["keys", "list", "--keys", &keys, "--json"]).ok();
-    assert_eq!(listed.as_array().unwrap().len(), 6);
+    assert_eq!(listed.as_array().unwrap().len(), 7);
     assert!(!listed.to_string().contains("sha256"));
     limn(&["keys", "remove", &rows[5..13], "--keys", &keys]).code_is(0);
     let removed = std::time::Instant::now();

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod api_fuzz;
+mod ask;
 mod authorisation;
 mod bad_input;
 mod books;

@@ -79,6 +79,7 @@ fn calls() -> Value {
 fn check(got: &Value) {
     let names: Vec<&String> = got["tools"].as_object().unwrap().keys().collect();
     let wanted = [
+        "ask",
         "describe_table",
         "find_cells",
         "find_tables",
@@ -280,7 +281,7 @@ fn what_is_no_message_is_answered_and_a_session_goes_on() {
     let tools = agent.ask(LIST);
     assert_eq!(
         tools["result"]["tools"].as_array().unwrap().len(),
-        8,
+        9,
         "{tools}"
     );
     let listed = json!({"name": "list_tables", "arguments": {"limit": 1}});
@@ -352,7 +353,7 @@ fn what_is_asked_wrongly_over_http_is_answered_as_json() {
         "{unknown}"
     );
     let tools = node.send("POST", "/mcp", &[accept], Some(LIST)).ok();
-    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 8);
+    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 9);
     let vast = format!("\"{}\"", "x".repeat(100_000));
     node.send("POST", "/mcp", &[accept], Some(&vast))
         .is_error(413, "too_large");

@@ -9,8 +9,10 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use limn_tests::node::Node;
+use limn_tests::oracle::{Asked, Oracle};
 use limn_tests::{lake, limn, repository, text};
 use tempfile::TempDir;
 
@@ -43,6 +45,23 @@ fn write_archive(root: &Path, path: &str) {
         archive.write_all(rows.as_bytes()).unwrap();
     }
     archive.finish().unwrap();
+}
+
+/// The model of the answers that the page asks for: it writes one statement, knows where Trieste
+/// lies, and takes its time over what is slow to judge.
+fn model(asked: &Asked) -> Option<String> {
+    if asked.user.contains("slow to judge") {
+        std::thread::sleep(Duration::from_secs(20));
+    }
+    let answer = match asked.user.as_str() {
+        it if it.contains("CREATE TABLE") => {
+            "SELECT department, count(*) AS employees, avg(salary_eur) AS salary FROM employees \
+             GROUP BY department ORDER BY salary DESC"
+        }
+        it if it.contains("Trieste") => "yes",
+        _ => "no",
+    };
+    Some(answer.to_owned())
 }
 
 #[test]
@@ -86,10 +105,10 @@ fn the_page_works_in_a_browser() {
     lake::write(&at, "lab/damaged.parquet", "PAR1 these are no columns");
     limn(&["index", text(&at), "--index", text(&index)]).code_is(1);
     let feedback = folder.path().join("feedback.jsonl");
-    let node = Node::start(
-        text(&index),
-        &["--descriptions", "--feedback", text(&feedback)],
-    );
+    let oracle = Oracle::start(model);
+    let options = ["--descriptions", "--feedback", text(&feedback)];
+    let asks = [&options[..], &["--ask", "llm"], &oracle.options()].concat();
+    let node = Node::start(text(&index), &asks);
     let pictures = std::env::var("LIMN_PAGE_PICTURES");
     let pictures = pictures.unwrap_or_else(|_| text(&folder.path().join("pictures")).to_owned());
     let run = Command::new(repository().join("tests/browser/run"))

@@ -251,7 +251,7 @@ def test_snapshots(client: Client) -> None:
 def test_status(client: Client) -> None:
     got = client.status()
     assert got.snapshot == 2 and got.version == limn_client.__version__ and got.embedder.startswith("hashed-words")
-    assert got.rights == ("search", "rows", "describe", "admin") and got.prefixes is None and got.previews
+    assert got.rights == ("search", "rows", "ask", "describe", "admin") and got.prefixes is None and got.previews
     assert got.judge is None and got.failures == () and got.failure_count == 0
     assert got.tables > 20 and got.columns > got.tables and got.segments and got.index_bytes
     assert got.published is not None and got.opened is not None and got.uptime_s >= 0 and got.seen_s >= 0

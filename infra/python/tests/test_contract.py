@@ -32,6 +32,7 @@ METHODS: Dict[str, Tuple[str, Mapping[str, str]]] = {
     "rows": ("rows", {"table": "name"}),
     "sql": ("sql", {}),
     "cells": ("cells", {"q": "question"}),
+    "ask": ("ask", {"q": "question"}),
     "history": ("history", {"table": "name"}),
     "tables": ("tables", {}),
     "tree": ("tree", {}),
@@ -51,6 +52,21 @@ NO_ANSWERS = {
     "SearchMode",
     "SqlRequest",
     "CellsRequest",
+    "AskRequest",
+    "Plan",
+    "PlanStage",
+    "PlanSource",
+    "PlanValueType",
+    "SqlStage",
+    "SemFilter",
+    "SemMap",
+    "SemExtract",
+    "SemTopK",
+    "SemAgg",
+    "SemJoin",
+    "Cascade",
+    "ColumnSpec",
+    "Fact",
     "CellMatch",
     "Feedback",
     "Description",
@@ -77,7 +93,7 @@ def parameters(operation: Dict[str, Any]) -> Dict[str, Any]:
     if "$ref" in body:
         schema = SCHEMAS[body["$ref"].rsplit("/", 1)[1]]
         for name, of in schema["properties"].items():
-            taken[name] = {**of, "required": name in schema["required"]}
+            taken[name] = {**of, "required": name in schema.get("required", ())}
     return taken
 
 

@@ -7,6 +7,8 @@ const PATIENCE_MS = 30_000;
 // A judge reads tables for up to a minute on a processor, rows are read from the lake, and a description is a run over its table.
 const LONG_PATIENCE_MS = 150_000;
 const LONG = ["/v1/search", "/v1/sql", "/v1/table/rows"];
+// A node that is at work says at least every quarter of a minute that it is.
+const SILENCE_MS = 60_000;
 const REMEMBERED = 40;
 
 const answers = new Map();
@@ -38,6 +40,70 @@ export async function ask(path, parameters = {}, { signal, remembered = false } 
 /** Asks with a body: a JSON object. The answer is not remembered. */
 export async function query(path, body, { signal } = {}) {
   return read(await send(path, { signal, ...saying("POST", body) }), signal);
+}
+
+/** Asks with a body, and calls `on` with each step that the node reports on the way to the answer. With `remembered`, an answer
+    that this page has had is given again, without steps. */
+export async function follow(path, body, { signal, remembered = false, on }) {
+  const name = `${path} ${JSON.stringify(body)}`;
+  if (remembered && answers.has(name)) {
+    signal.throwIfAborted();
+    return answers.get(name);
+  }
+  const silence = new AbortController();
+  let timer = 0;
+  const heard = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(), SILENCE_MS);
+  };
+  heard();
+  try {
+    const { headers, ...options } = saying("POST", body);
+    const events = { ...headers, Accept: "text/event-stream" };
+    const response = await send(path, { ...options, headers: events, signal, patience: silence.signal });
+    for await (const step of steps(response.body.getReader(), heard)) {
+      signal.throwIfAborted();
+      if (step.event === "problem") throw new Failure(step.problem);
+      if (step.event === "answer") {
+        remember(name, step.answer);
+        return step.answer;
+      }
+      on(step);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof Failure) throw error;
+    throw silence.signal.aborted ? tooSlow() : unreached();
+  } finally {
+    clearTimeout(timer);
+  }
+  throw unreadable();
+}
+
+// The data of server-sent events, each a JSON object; comments say only that the node is there.
+async function* steps(reader, heard) {
+  const decoder = new TextDecoder();
+  let line = [];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    heard();
+    const [end, ...others] = decoder.decode(value, { stream: true }).split("\n");
+    line.push(end);
+    for (const begun of others) {
+      const whole = line.join("");
+      line = [begun];
+      if (whole.startsWith("data:")) yield parsed(whole.slice("data:".length));
+    }
+  }
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text, exactly);
+  } catch {
+    throw unreadable();
+  }
 }
 
 async function read(response, signal) {
@@ -86,9 +152,8 @@ function remember(address, answer) {
   if (answers.size > REMEMBERED) answers.delete(answers.keys().next().value);
 }
 
-async function send(address, { signal, headers = {}, ...options }) {
-  const takesLong = LONG.some((path) => address.startsWith(path)) || options.method === "PUT";
-  const patience = AbortSignal.timeout(takesLong ? LONG_PATIENCE_MS : PATIENCE_MS);
+async function send(address, { signal, headers = {}, patience = null, ...options }) {
+  patience ??= patienceFor(address, options.method);
   const own = key();
   let response;
   try {
@@ -104,6 +169,11 @@ async function send(address, { signal, headers = {}, ...options }) {
   }
   if (response.ok) return response;
   throw await failureOf(response);
+}
+
+function patienceFor(address, method) {
+  const takesLong = LONG.some((path) => address.startsWith(path)) || method === "PUT";
+  return AbortSignal.timeout(takesLong ? LONG_PATIENCE_MS : PATIENCE_MS);
 }
 
 async function failureOf(response) {

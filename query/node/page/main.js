@@ -2,6 +2,7 @@
 // way back shows what was there, where it was. A view that is left is aborted, so it never paints over a newer one.
 
 import { ask, Failure, forgetAnswers } from "./api.js";
+import { answer } from "./answer.js";
 import * as question from "./ask.js";
 import { browse } from "./browse.js";
 import { changes } from "./changes.js";
@@ -12,9 +13,15 @@ import { search } from "./search.js";
 import { status } from "./status.js";
 import { table } from "./table.js";
 
+// A question is answered by tables, or from their rows.
+const asked = (visit) => {
+  const { searchParams } = visit.address;
+  return question.asksForAnswer(searchParams) && searchParams.get("q")?.trim() ? answer(visit) : search(visit);
+};
+
 // Each takes a visit and gives { title, content, announcement }: what the tab, the page and a
 // screen reader say.
-const VIEWS = { "/": search, "/table": table, "/browse": browse, "/changes": changes, "/status": status };
+const VIEWS = { "/": asked, "/table": table, "/browse": browse, "/changes": changes, "/status": status };
 // An answer that is there within this time replaces the old view without a sign of waiting.
 const QUIET_MS = 180;
 
@@ -67,11 +74,14 @@ async function view(signal, address, returning) {
     signal,
     go,
     replace,
+    returning,
     ask: (path, parameters) => ask(path, parameters, { signal, remembered: returning }),
     again: () => show({ returning: false }),
   };
   try {
-    return await (VIEWS[address.pathname] ?? search)(visit);
+    const shown = await (VIEWS[address.pathname] ?? asked)(visit);
+    await question.learn();
+    return shown;
   } catch (error) {
     if (signal.aborted) return {};
     if (!(error instanceof Failure)) console.error(error);
@@ -148,6 +158,7 @@ window.addEventListener(
 document.getElementById("key").addEventListener("click", () =>
   askForKey(() => {
     forgetAnswers();
+    question.forgetRights();
     show({ returning: false });
   }),
 );

@@ -69,7 +69,8 @@ function shown(answer) {
   ].filter(Boolean);
 }
 
-function copyButton(answer) {
+/** A button that copies an answer's rows. */
+export function copyButton(answer) {
   const said = el("span", { class: "faint", role: "status" });
   const copy = async () => {
     try {

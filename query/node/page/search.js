@@ -200,7 +200,8 @@ function nothingFound(visited, notes, rejected) {
   );
 }
 
-function noteList(notes) {
+/** Notes of an answer, one a line. */
+export function noteList(notes) {
   return (
     notes.length > 0 &&
     el(

@@ -7,6 +7,8 @@ import { emptiness } from "./notice.js";
 const RIGHTS = {
   search: "search, and see names, types and texts",
   rows: "see row values",
+  ask: "have questions answered from rows",
+  describe: "write descriptions of tables",
   admin: "administer the node",
 };
 

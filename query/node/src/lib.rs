@@ -43,7 +43,9 @@ mod shelf;
 pub mod traces;
 mod trouble;
 
-pub use answers::{Change, DescribeError, Describer, Describing, FeedbackFile, SqlOptions};
+pub use answers::{
+    AskOptions, Change, DescribeError, Describer, Describing, FeedbackFile, SqlOptions,
+};
 pub use events::EventsTo;
 pub use node::{Node, NodeOptions};
 pub use problem::{Code, Problem};

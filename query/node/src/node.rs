@@ -18,7 +18,7 @@ use tracing::{Instrument, Span, info_span};
 
 use crate::access::{Access, Caller, Rates, Right, Shares, Turn, Turns};
 use crate::answers::sql::Sql;
-use crate::answers::{Describer, FeedbackFile, Grant, SqlOptions};
+use crate::answers::{AskOptions, Describer, FeedbackFile, Grant, NodeAnswers, SqlOptions};
 use crate::answers::{KeptCells, SetColumns};
 use crate::events::EventsTo;
 use crate::live::{Live, Scope, View};
@@ -59,6 +59,8 @@ pub struct NodeOptions {
     pub describer: Option<Arc<dyn Describer>>,
     /// What statements of SQL may take; none are answered without it, and no rows of the lake.
     pub sql: Option<SqlOptions>,
+    /// How questions are answered by plans; none are without it, nor without `sql`.
+    pub ask: Option<AskOptions>,
     /// How long an answer may take.
     pub patience: Duration,
     /// Requests that are answered at a time; one of several callers has half of them at most.
@@ -86,6 +88,7 @@ impl NodeOptions {
             events: None,
             describer: None,
             sql: Some(SqlOptions::default()),
+            ask: Some(AskOptions::default()),
             patience: Duration::from_secs(30),
             concurrency: 256,
             threads: std::thread::available_parallelism().map_or(2, Into::into),
@@ -109,6 +112,8 @@ pub struct Node {
     pub(crate) events: Option<EventsTo>,
     pub(crate) describer: Option<Arc<dyn Describer>>,
     pub(crate) sql: Option<Sql>,
+    pub(crate) ask: Option<AskOptions>,
+    pub(crate) answers: NodeAnswers,
     pub(crate) access: Access,
     pub(crate) rates: Rates,
     pub(crate) shares: Arc<Shares>,
@@ -156,6 +161,8 @@ impl Node {
             events: options.events,
             describer: options.describer,
             sql: options.sql.map(Sql::new),
+            ask: options.ask,
+            answers: NodeAnswers::default(),
             shares: Shares::new(share),
             access: options.access,
             rates: Rates::new(options.per_minute),

@@ -1,5 +1,6 @@
 //! What the command line says. Each flag is defined once, here; `docs/cli.md` is the contract.
 
+mod ask;
 mod cells;
 mod context;
 mod find;
@@ -14,6 +15,7 @@ mod values;
 
 use clap::{ArgAction, Parser, Subcommand};
 
+pub use ask::AskArgs;
 pub use cells::CellsArgs;
 pub use context::{
     AddContextArgs, ContextArgs, ContextCommand, ListContextsArgs, RemoveContextArgs,
@@ -27,8 +29,8 @@ pub use models::{DeviceArg, ModelOptions, ModelsArgs, ModelsCommand};
 pub use oidc::OidcArgs;
 pub use run::{ClusterArgs, IndexArgs, NarrateArg, RunArgs, UpdateArgs, WatchArgs};
 pub use serve::{
-    AddKeyArgs, CacheArgs, KeysArgs, KeysCommand, ListKeysArgs, McpArgs, RemoveKeyArgs, ServeArgs,
-    SqlLimits,
+    AddKeyArgs, AskArg, AskLimits, CacheArgs, KeysArgs, KeysCommand, ListKeysArgs, McpArgs,
+    RemoveKeyArgs, ServeArgs, SqlLimits,
 };
 pub use sql::SqlArgs;
 pub use tend::{CompactArgs, DiffArgs, GcArgs, SnapshotsArgs, VerifyArgs};
@@ -138,7 +140,7 @@ Examples:
     Serve(Box<ServeArgs>),
     /// Give an agent tools over an index: the Model Context Protocol on standard input and output.
     #[command(after_help = "\
-The tools: find_tables, describe_table, sample_rows, find_cells, sql, list_tables, lake_changes. limn serve offers the same at \
+The tools: find_tables, describe_table, sample_rows, find_cells, ask, sql, list_tables, lake_changes. limn serve offers the same at \
 /mcp (streamable HTTP), with keys.
 
 In the configuration of an agent:
@@ -188,6 +190,17 @@ Examples:
   limn cells \"which customers from Basel left?\" --index lake.limn
   limn cells \"which customers from Basel left?\" --table crm/churn --table crm/customers --index lake.limn --json")]
     Cells(CellsArgs),
+    /// Answer a question from the tables of an index, and show where the answer comes from.
+    #[command(after_help = "\
+The tables that answer it are found, a plan is written (docs/plan.md) and checked, what it costs is told, and it \
+is run. A plan is SQL, and where the question needs judgement, steps that ask a language model about rows. It can \
+be kept, edited and run again: the model's answers are kept in the index, so that nothing is asked twice.
+
+Examples:
+  limn ask \"how many customers from Basel left?\" --index lake.limn
+  limn ask \"how many customers from Basel left?\" --index lake.limn --plan-only > plan.json
+  limn ask --plan plan.json --index lake.limn --explain")]
+    Ask(Box<AskArgs>),
     /// List the snapshots of an index, newest first.
     Snapshots(SnapshotsArgs),
     /// List which tables appeared, changed and vanished between two snapshots.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use limn_node::access::Right;
 
 use super::oidc::OidcArgs;
@@ -85,10 +85,36 @@ pub struct ServeArgs {
     pub events_to: Option<String>,
     #[command(flatten, next_help_heading = "SQL")]
     pub sql: SqlLimits,
+    #[command(flatten, next_help_heading = "Answers")]
+    pub ask: AskLimits,
     #[command(flatten)]
     pub judge: JudgeOptions,
     #[command(flatten, next_help_heading = "Language models")]
     pub model: ModelOptions,
+}
+
+/// How questions are answered by plans.
+#[derive(Debug, clap::Args)]
+pub struct AskLimits {
+    /// Who writes the SQL for a question, and judges rows.
+    #[arg(long, value_enum, default_value_t = AskArg::Rules, conflicts_with = "no_sql")]
+    pub ask: AskArg,
+    /// How long an answer may take whose steps are sent as they come.
+    #[arg(long, value_name = "TIME", default_value = "120s", value_parser = patience)]
+    pub ask_timeout: Duration,
+    /// Tokens of prompts and answers that running one plan may take; a request may ask for less.
+    #[arg(long, value_name = "N", default_value = "200000", value_parser = clap::value_parser!(u64).range(1..))]
+    pub ask_tokens: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AskArg {
+    /// Rules, for simple questions; plans of SQL that are sent are run.
+    Rules,
+    /// --model, fetched at first use.
+    Llm,
+    /// Nobody: no question is answered, and no plan run.
+    Off,
 }
 
 /// What statements of SQL may take; a request may ask for less.
@@ -126,6 +152,8 @@ pub struct McpArgs {
     pub no_previews: bool,
     #[command(flatten, next_help_heading = "SQL")]
     pub sql: SqlLimits,
+    #[command(flatten, next_help_heading = "Answers")]
+    pub ask: AskLimits,
     #[command(flatten)]
     pub cache: CacheArgs,
     #[command(flatten)]

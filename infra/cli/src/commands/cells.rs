@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::bail;
-use limn_cells::{Asked, Distinct, Kept, MOST_TABLES, Read, TABLES, answer, key, redact_of};
+use limn_cells::{
+    Asked, CellsAnswer, Distinct, Kept, MOST_TABLES, Read, TABLES, answer, key, redact_of,
+};
 use limn_profile::Redact;
 use limn_retrieval::{Hit, JoinGraphs, Query, Searcher};
 use limn_segment::{IndexStore, Snapshot, TableKey, TableRecord};
@@ -23,6 +25,27 @@ use crate::progress::say;
 const QUESTION: usize = 4_000;
 
 pub async fn run(args: CellsArgs) -> anyhow::Result<Outcome> {
+    let (answer, has_failed) = gather(&args).await?;
+    if args.json.json {
+        print_json(&answer)?;
+    } else {
+        let mut out = io::stdout().lock();
+        out.write_all(answer.text.as_bytes())?;
+        out.flush()?;
+        answer
+            .notes
+            .iter()
+            .for_each(|note| say(&format!("note: {note}")));
+        say(&format!("({} tokens)", answer.tokens.text));
+    }
+    Ok(match has_failed {
+        true => Outcome::SomeFailed,
+        false => Outcome::Done,
+    })
+}
+
+/// The columns and cells that a question needs, and whether a table could not be read.
+pub async fn gather(args: &CellsArgs) -> anyhow::Result<(CellsAnswer, bool)> {
     let until = Instant::now() + args.timeout;
     // What was read by then is compared in the time that is left.
     let read_until = Instant::now() + args.timeout / 5 * 4;
@@ -47,7 +70,7 @@ pub async fn run(args: CellsArgs) -> anyhow::Result<Outcome> {
     let joins = KnownJoins::new(Arc::new(graphs), true);
     let mut notes = Vec::new();
     let keys = match args.tables.is_empty() {
-        true => found(&args, &question, (&index, &snapshot), &sets, &joins).await?,
+        true => found(args, &question, (&index, &snapshot), &sets, &joins).await?,
         false => known::tables(&index, &snapshot, &args.tables, args.lake.as_deref()).await?,
     };
     if keys.is_empty() {
@@ -63,7 +86,7 @@ pub async fn run(args: CellsArgs) -> anyhow::Result<Outcome> {
         };
         let columns = Arc::new(TableColumns::of_row(&record)?);
         let record = (record, redact_of(&snapshot, &key.lake));
-        let (read, note) = read(&args, &index, record, columns, &asked, read_until).await;
+        let (read, note) = read(args, &index, record, columns, &asked, read_until).await;
         has_failed |= note.is_some();
         notes.extend(note);
         reads.push(read);
@@ -71,22 +94,7 @@ pub async fn run(args: CellsArgs) -> anyhow::Result<Outcome> {
     let (k, number) = (args.k, snapshot.number);
     let choosing = move || answer((&sets, &joins), &asked, k, number, &reads, until, notes);
     let answer = tokio::task::spawn_blocking(choosing).await??;
-    if args.json.json {
-        print_json(&answer)?;
-    } else {
-        let mut out = io::stdout().lock();
-        out.write_all(answer.text.as_bytes())?;
-        out.flush()?;
-        answer
-            .notes
-            .iter()
-            .for_each(|note| say(&format!("note: {note}")));
-        say(&format!("({} tokens)", answer.tokens.text));
-    }
-    Ok(match has_failed {
-        true => Outcome::SomeFailed,
-        false => Outcome::Done,
-    })
+    Ok((answer, has_failed))
 }
 
 /// The tables that search finds for a question: the first, or with `--join` those that answer it

@@ -10,7 +10,7 @@ use limn_segment::IndexStore;
 
 use crate::Outcome;
 use crate::args::McpArgs;
-use crate::commands::serve::{cache, sql};
+use crate::commands::serve::{ask, cache, sql};
 use crate::commands::{embedder_of, judge, newest};
 use crate::progress::say;
 
@@ -18,10 +18,12 @@ pub async fn run(args: McpArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
     let snapshot = newest(&index).await?;
     let embedder = embedder_of(&snapshot).await?;
+    let judge = judge::open(&args.judge, &args.model).await?.judge;
     let options = NodeOptions {
+        ask: ask(&args.ask, &args.sql, &args.model, judge.as_deref()).await?,
         previews: !args.no_previews,
         sql: sql(&args.sql),
-        judge: judge::open(&args.judge, &args.model).await?.judge,
+        judge,
         grading: judge::grading(&args.judge)?,
         cache: match index.store.local_root() {
             Some(_) => None,

@@ -1,5 +1,6 @@
 //! One file per command: parse, call the libraries, print.
 
+pub mod ask;
 pub mod cells;
 mod cluster;
 pub mod compact;

@@ -6,15 +6,16 @@ use anyhow::{Context, bail};
 use limn_models::ModelStore;
 use limn_node::access::{Access, Issuer, IssuerError, IssuerOptions, KeyFile};
 use limn_node::http::{Hosts, ListenOptions, Listener, Tls, router};
-use limn_node::{Describer, EventsTo, FeedbackFile, Node, NodeOptions, SqlOptions};
+use limn_node::{AskOptions, Describer, EventsTo, FeedbackFile, Node, NodeOptions, SqlOptions};
 use limn_pipeline::CancellationToken;
+use limn_retrieval::judge::Judge;
 use limn_segment::{IndexStore, SegmentCache};
 use limn_triggers::Token;
 
 use crate::Outcome;
-use crate::args::{CacheArgs, OidcArgs, ServeArgs, SqlLimits};
+use crate::args::{AskArg, AskLimits, CacheArgs, ModelOptions, OidcArgs, ServeArgs, SqlLimits};
 use crate::commands::describer::ContextProcess;
-use crate::commands::{embedder_of, judge, newest};
+use crate::commands::{embedder_of, judge, language_model, newest};
 use crate::interrupt::stop_when_interrupted;
 use crate::progress::say;
 use crate::text::{one_line, plural};
@@ -153,6 +154,27 @@ pub fn sql(args: &SqlLimits) -> Option<SqlOptions> {
     })
 }
 
+/// How questions are answered, if they are. A model that judges is not loaded twice.
+pub async fn ask(
+    args: &AskLimits,
+    sql: &SqlLimits,
+    model: &ModelOptions,
+    judge: Option<&Judge>,
+) -> anyhow::Result<Option<AskOptions>> {
+    let model = match (args.ask, judge) {
+        _ if sql.no_sql => return Ok(None),
+        (AskArg::Off, _) => return Ok(None),
+        (AskArg::Rules, _) => None,
+        (AskArg::Llm, Some(judge)) => Some(Arc::clone(judge.model())),
+        (AskArg::Llm, None) => Some(language_model::open(model).await?),
+    };
+    Ok(Some(AskOptions {
+        model,
+        timeout: args.ask_timeout,
+        budget_tokens: args.ask_tokens,
+    }))
+}
+
 async fn options(args: &ServeArgs, access: Access) -> anyhow::Result<NodeOptions> {
     let judging = judge::open(&args.judge, &args.model).await?;
     for note in &judging.notes {
@@ -171,6 +193,8 @@ async fn options(args: &ServeArgs, access: Access) -> anyhow::Result<NodeOptions
         token.clone().map(Token::new).transpose()?;
         EventsTo::new(watcher, token).map_err(|error| anyhow::anyhow!("--events-to: {error}"))
     });
+    let judge = judging.judge.as_deref();
+    let ask = ask(&args.ask, &args.sql, &args.model, judge).await?;
     let defaults = NodeOptions::new(access);
     Ok(NodeOptions {
         per_minute: args.per_minute,
@@ -184,6 +208,7 @@ async fn options(args: &ServeArgs, access: Access) -> anyhow::Result<NodeOptions
             let describer = ContextProcess::new(&args.index.index);
             Arc::new(describer) as Arc<dyn Describer>
         }),
+        ask,
         sql: sql(&args.sql),
         patience: args.patience,
         concurrency: args.concurrency,

@@ -13,6 +13,7 @@ from ._arrow import ARROW, table_of
 from ._errors import LimnError, late_error
 from ._http import Answer, Transport
 from .answers import (
+    AskAnswer,
     CellsAnswer,
     Described,
     Diff,
@@ -297,6 +298,46 @@ class Client:
         named = None if tables is None else list(tables)
         asked = _given(q=question, tables=named, lake=lake, mode=mode, prefix=prefix, k=k, timeout_s=timeout_s)
         return decode(CellsAnswer, self._transport.send("POST", "/v1/cells", body=asked).json())
+
+    def ask(
+        self,
+        question: Optional[str] = None,
+        *,
+        tables: Optional[Sequence[str]] = None,
+        lake: Optional[str] = None,
+        prefix: Optional[str] = None,
+        plan: Any = None,
+        plan_only: Optional[bool] = None,
+        budget_tokens: Optional[int] = None,
+    ) -> AskAnswer:
+        """The answer to a question, with the plan, the rows that prove it and what it cost. Needs the rights ``ask`` and ``rows``.
+
+        ::
+
+            answer = client.ask("how many customers from Basel left?")
+            print(answer.answer, answer.citations)
+            answer.plan["stages"][0]["sql"]["statement"] += " LIMIT 3"
+            client.ask(plan=answer.plan)
+
+        :param question: the question in plain words; it may be left out with a plan.
+        :param tables: the tables to answer from, at most 10; without them those that answer the question together.
+        :param lake: only tables of the lake of this URL, where several lakes have a table of one name.
+        :param prefix: only tables at this path or below it, where none are named.
+        :param plan: a plan to run, such as an edited one of an answer (``docs/plan.md``).
+        :param plan_only: whether the plan is not run: what it will cost is said.
+        :param budget_tokens: how many tokens running the plan may take; the node has a limit of its own.
+        """
+        named = None if tables is None else list(tables)
+        asked = _given(
+            q=question,
+            tables=named,
+            lake=lake,
+            prefix=prefix,
+            plan=plan,
+            plan_only=plan_only,
+            budget_tokens=budget_tokens,
+        )
+        return decode(AskAnswer, self._transport.send("POST", "/v1/ask", body=asked).json())
 
     def similar(self, name: str, *, lake: Optional[str] = None, k: Optional[int] = None) -> SimilarAnswer:
         """Tables that are like one; ``k`` of them, 1 to 100 (5)."""

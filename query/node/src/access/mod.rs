@@ -38,6 +38,8 @@ pub enum Right {
     Search,
     /// Read values of rows: samples, frequent values, ranges, the texts that are made of them.
     Rows,
+    /// Have questions answered by plans, which may ask a language model; it needs `rows`, too.
+    Ask,
     /// Write descriptions of tables, where the node takes them.
     Describe,
     /// Hand over events, read metrics, and see the index as a whole.
@@ -46,7 +48,13 @@ pub enum Right {
 
 impl Right {
     /// All of them.
-    pub const ALL: [Right; 4] = [Right::Search, Right::Rows, Right::Describe, Right::Admin];
+    pub const ALL: [Right; 5] = [
+        Right::Search,
+        Right::Rows,
+        Right::Ask,
+        Right::Describe,
+        Right::Admin,
+    ];
 }
 
 impl fmt::Display for Right {
@@ -54,6 +62,7 @@ impl fmt::Display for Right {
         f.write_str(match self {
             Right::Search => "search",
             Right::Rows => "rows",
+            Right::Ask => "ask",
             Right::Describe => "describe",
             Right::Admin => "admin",
         })
@@ -69,7 +78,7 @@ impl std::str::FromStr for Right {
             .into_iter()
             .find(|right| right.to_string() == text)
             .ok_or_else(|| {
-                format!("'{text}' is no right; there are search, rows, describe and admin")
+                format!("'{text}' is no right; there are search, rows, ask, describe and admin")
             })
     }
 }

@@ -3,6 +3,7 @@
 //! Every answer is made from a [`Grant`]: what one caller sees of one snapshot. Nothing here can
 //! reach a table that the caller may not see.
 
+mod ask;
 mod cells;
 mod changes;
 mod describing;
@@ -36,6 +37,8 @@ use crate::node::Node;
 use crate::problem::{Code, Problem, shortened};
 use crate::shelf::{Facts, description};
 
+pub use ask::{AskOptions, AskRequest, ask};
+pub(crate) use ask::{NodeAnswers, may_ask};
 pub use cells::{CellsRequest, KeptCells, cells};
 pub use changes::{
     Diff, DiffRequest, History, HistoryRequest, Snapshots, TableDiff, diff, history, snapshots,

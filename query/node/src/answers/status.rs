@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Grant, may_describe, may_read_rows, time};
+use super::{Grant, may_ask, may_describe, may_read_rows, time};
 use crate::access::Right;
 use crate::node::Node;
 use crate::problem::Problem;
@@ -52,6 +52,8 @@ pub struct Status {
     pub descriptions: bool,
     /// Whether the caller may ask for rows of tables, and in SQL, here.
     pub sql: bool,
+    /// Whether the caller may have questions answered, here.
+    pub ask: bool,
 }
 
 /// A table that could not be read.
@@ -112,5 +114,6 @@ pub fn status(node: &Node, grant: &Grant) -> Result<Status, Problem> {
         previews: grant.shows_values,
         descriptions: may_describe(node, grant),
         sql: may_read_rows(node, grant),
+        ask: may_ask(node, grant),
     })
 }

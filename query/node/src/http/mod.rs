@@ -10,6 +10,7 @@ mod page;
 mod places;
 mod reply;
 mod routes;
+mod steps;
 mod tls;
 
 pub use guard::Hosts;

@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use limn_ask::AskAnswer;
 use limn_cells::CellsAnswer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
@@ -21,15 +22,15 @@ use super::body::{Asked, ObjectBody, read_events};
 use super::guard::{Guard, Hosts, guard};
 use super::nearby::nearby;
 use super::reply::ErrorAnswer;
-use super::{messages, page};
+use super::{messages, page, steps};
 use crate::access::{Caller, Right};
 use crate::answers;
 use crate::answers::{
-    CellsRequest, Described, Description as TableDescription, Diff, DiffRequest, Examples,
-    Feedback, Form, Grant, History, HistoryRequest, JoinsAnswer, JoinsRequest, ListRequest,
-    Listing, RowsRequest, SearchAnswer, SearchRequest, SimilarAnswer, SimilarRequest, Snapshots,
-    SqlAnswer, SqlRequest, Status, Suggest, Suggestions, TableDetail, TableRequest, Tree,
-    TreeRequest,
+    AskRequest, CellsRequest, Described, Description as TableDescription, Diff, DiffRequest,
+    Examples, Feedback, Form, Grant, History, HistoryRequest, JoinsAnswer, JoinsRequest,
+    ListRequest, Listing, RowsRequest, SearchAnswer, SearchRequest, SimilarAnswer, SimilarRequest,
+    Snapshots, SqlAnswer, SqlRequest, Status, Suggest, Suggestions, TableDetail, TableRequest,
+    Tree, TreeRequest,
 };
 use crate::node::Node;
 use crate::problem::{Code, Problem};
@@ -202,6 +203,26 @@ async fn cells(
     answers::cells(&node, &grant, &asked).await.map(Json)
 }
 
+/// Answers a question from the tables that the caller may see, with the plan, the rows that prove
+/// it and what it cost; or runs a plan. As JSON when it is done, within the time of a request; or,
+/// where `text/event-stream` is accepted, step by step, within a time of its own: the events
+/// `tables_found`, `told`, `stage_started` and `stage_finished`, at last `answer` or `problem`.
+/// Needs the rights `ask` and `rows`.
+#[utoipa::path(post, path = "/v1/ask", tag = "search", request_body = AskRequest, responses((status = 200, content((AskAnswer = "application/json"), (String = "text/event-stream"))), Failures))]
+async fn ask(
+    State(node): Shared,
+    grant: Grant,
+    headers: HeaderMap,
+    ObjectBody(asked): ObjectBody<AskRequest>,
+) -> Result<Response, Problem> {
+    let accept = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
+    if accept.is_some_and(|it| it.contains("text/event-stream")) {
+        return Ok(steps::stream(node, grant, asked).into_response());
+    }
+    let answer = answers::ask(&node, &grant, asked, None).await?;
+    Ok(Json(answer).into_response())
+}
+
 /// Rows as they come, in the form that the client takes.
 fn written(running: answers::sql::Running, headers: &HeaderMap) -> Response {
     let accept = headers.get(header::ACCEPT);
@@ -347,6 +368,7 @@ fn described() -> OpenApiRouter<Arc<Node>> {
         .routes(routes!(rows))
         .routes(routes!(sql))
         .routes(routes!(cells))
+        .routes(routes!(ask))
         .routes(routes!(history))
         .routes(routes!(tables))
         .routes(routes!(tree))

@@ -1,5 +1,6 @@
 //! What tools are asked, and answers cut to what an agent needs first.
 
+use limn_ask::AskAnswer;
 use limn_cells::CellsAnswer;
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
@@ -17,6 +18,8 @@ const COLUMNS_DESCRIBED: usize = 30;
 /// Characters of a text that says why a table was found, and of a context.
 const WHY: usize = 240;
 const CONTEXT: usize = 400;
+/// Rows that prove an answer.
+const CITED: usize = 5;
 /// Cells of each table whose matches are explained.
 const CELLS: usize = 10;
 /// Bytes of the text of columns and cells.
@@ -121,6 +124,27 @@ pub struct CellsInput {
     /// Columns for each part of the question, and cells for each run of its words: 1 to 50, 5 if
     /// nothing is said.
     pub k: Option<usize>,
+}
+
+/// What `ask` is asked.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AskInput {
+    /// The question in plain words. With a plan it may be left out.
+    pub question: Option<String>,
+    /// The tables to answer from, as find_tables gives them; those that answer the question
+    /// together if nothing is said.
+    pub tables: Option<Vec<String>>,
+    /// Their lake, where several lakes have tables of these names.
+    pub lake: Option<String>,
+    /// Only tables at this path or below it, if none are named.
+    pub prefix: Option<String>,
+    /// A plan to run instead of a new one: that of an earlier answer, as it was or edited.
+    pub plan: Option<serde_json::Map<String, Value>>,
+    /// Whether the plan is only made, not run.
+    pub plan_only: Option<bool>,
+    /// Rows of the answer, 1 to 100, 20 if nothing is said.
+    pub max_rows: Option<usize>,
 }
 
 /// What `list_tables` is asked.
@@ -361,6 +385,36 @@ pub(super) fn bounded(answer: CellsAnswer) -> Result<CellsAnswer, Problem> {
             "name fewer tables, or a smaller k",
         )),
     }
+}
+
+/// The answer with its plan, so that it can be edited and asked again.
+pub(super) fn asked(answer: &AskAnswer, rows: usize) -> Value {
+    let first = |rows: &[Vec<Value>], most: usize| -> Vec<Vec<Value>> {
+        rows.iter().take(most).cloned().collect()
+    };
+    let names = |columns: &[limn_ask::plan::Column]| -> Vec<String> {
+        columns.iter().map(|it| it.name.clone()).collect()
+    };
+    let cited = answer.citations.iter().map(|it| {
+        json!({
+            "stage": it.stage,
+            "kind": it.kind,
+            "columns": names(&it.columns),
+            "rows": first(&it.values, CITED),
+        })
+    });
+    json!({
+        "answer": answer.answer,
+        "columns": names(&answer.columns),
+        "rows": first(&answer.rows, rows),
+        "truncated": answer.truncated || answer.rows.len() > rows,
+        "plan": answer.plan,
+        "tables": answer.tables,
+        "citations": cited.collect::<Vec<_>>(),
+        "model_judged": answer.model_judged,
+        "cost": answer.cost,
+        "notes": answer.notes,
+    })
 }
 
 /// The text, which names each column and cell once, and how each cell was found.

@@ -30,14 +30,14 @@ use serde_json::json;
 
 use crate::access::Caller;
 use crate::answers::{
-    self, CellsRequest, DiffRequest, Grant, JoinsRequest, ListRequest, SearchRequest, SqlRequest,
-    TableRequest,
+    self, AskRequest, CellsRequest, DiffRequest, Grant, JoinsRequest, ListRequest, SearchRequest,
+    SqlRequest, TableRequest,
 };
 use crate::node::Node;
 use crate::problem::Problem;
 use lines::{
-    CellsInput, ChangesInput, DescribeInput, FindInput, JoinsInput, ListInput, SampleInput,
-    SqlInput,
+    AskInput, CellsInput, ChangesInput, DescribeInput, FindInput, JoinsInput, ListInput,
+    SampleInput, SqlInput,
 };
 use message::{no_method, not_understood};
 
@@ -217,6 +217,43 @@ impl Agent {
         };
         Ok(tool_result(
             found.await.map(|answer| lines::of_cells(&answer)),
+        ))
+    }
+
+    /// Answers a question from the lake's tables: finds them, writes a plan of SQL (and of steps
+    /// that ask a language model about rows), runs it, and gives the answer with its rows, the rows
+    /// that prove it, and the plan. To change a detail (such as to one year), edit that plan and ask
+    /// with it: what did not change is not asked again. A plan of your own may be run, too. `answer`
+    /// is null where the lake has none; the notes say why. Needs the right to ask.
+    #[tool(annotations(read_only_hint = true, open_world_hint = false))]
+    async fn ask(
+        &self,
+        Parameters(input): Parameters<AskInput>,
+        context: RequestContext<RoleServer>,
+    ) -> ToolResult {
+        let most = input.max_rows.unwrap_or(20).clamp(1, 100);
+        let answered = async {
+            let grant = self.grant(&context).await?;
+            let plan = input.plan.map(|plan| serde_json::from_value(plan.into()));
+            let plan = plan.transpose().map_err(|error| {
+                Problem::bad(
+                    format!("the plan cannot be understood: {error}"),
+                    "send that of an answer, as it was or edited",
+                )
+            })?;
+            let request = AskRequest {
+                q: input.question,
+                tables: input.tables,
+                lake: input.lake,
+                prefix: input.prefix,
+                plan,
+                plan_only: input.plan_only,
+                budget_tokens: None,
+            };
+            answers::ask(&self.node, &grant, request, None).await
+        };
+        Ok(tool_result(
+            answered.await.map(|answer| lines::asked(&answer, most)),
         ))
     }
 

@@ -7,6 +7,7 @@ goes on to what else is known of it: ``hit.table()``, ``hit.similar()``, ``hit.h
 Times are in UTC. A newer node may send more than these fields: the rest is in ``raw``.
 """
 
+from .ask import AskAnswer, AskedTable, Citation, Cost, Judged, PlanColumn, SpentTokens, StageRows, Told
 from .cells import Cell, CellsAnswer, CellsJoin, JoinedColumn, TableCells, TableColumn, Tokens
 from .changes import ColumnChange, Counts, Diff, History, Moment, SnapshotInfo, Snapshots, TableDiff, TableRename
 from .lake import Facets, FamilyLine, Folder, ListedTable, Listing, RowsCount, SinceCount, Tree, ValueCount
@@ -53,15 +54,19 @@ from .tables import (
 
 __all__ = [
     "Apart",
+    "AskAnswer",
+    "AskedTable",
     "Block",
     "Cell",
     "CellsAnswer",
     "CellsJoin",
+    "Citation",
     "ColumnChange",
     "ColumnDetail",
     "ColumnLine",
     "ColumnType",
     "ContextText",
+    "Cost",
     "Counts",
     "DeclaredKeys",
     "Described",
@@ -77,6 +82,7 @@ __all__ = [
     "History",
     "Hit",
     "JoinedColumn",
+    "Judged",
     "Judging",
     "ListedTable",
     "JoinPartner",
@@ -87,6 +93,7 @@ __all__ = [
     "Modes",
     "Moment",
     "Pattern",
+    "PlanColumn",
     "Preview",
     "Profile",
     "Reading",
@@ -101,9 +108,11 @@ __all__ = [
     "SinceCount",
     "SnapshotInfo",
     "Snapshots",
+    "SpentTokens",
     "SqlAnswer",
     "SqlColumn",
     "SqlRead",
+    "StageRows",
     "Status",
     "Suggestion",
     "Suggestions",
@@ -114,6 +123,7 @@ __all__ = [
     "TableLine",
     "TableRename",
     "Tokens",
+    "Told",
     "Tree",
     "ValueCount",
     "Verdict",

@@ -71,7 +71,7 @@ class Status(Displayed, Linked):
     version: str
     #: Seconds since the node was started.
     uptime_s: int
-    #: What the caller may do: ``search``, ``rows``, ``describe``, ``admin``.
+    #: What the caller may do: ``search``, ``rows``, ``ask``, ``describe``, ``admin``.
     rights: Tuple[str, ...]
     #: The paths that the caller may see; ``None`` for everything.
     prefixes: Optional[Tuple[str, ...]]
@@ -81,6 +81,8 @@ class Status(Displayed, Linked):
     descriptions: Optional[bool]
     #: Whether the caller may ask for rows of tables, and in SQL, here; ``None`` where an older node does not say.
     sql: Optional[bool]
+    #: Whether the caller may have questions answered, here; ``None`` where an older node does not say.
+    ask: Optional[bool]
 
     def _shown(self) -> Sequence[Shown]:
         seen = "everything" if self.prefixes is None else ", ".join(self.prefixes)

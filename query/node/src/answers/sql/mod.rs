@@ -6,6 +6,7 @@
 //! is planned until its last row is sent, and runs on threads apart (`threads.rs`).
 
 mod cells;
+mod engine;
 mod limits;
 mod problems;
 mod rows;
@@ -29,6 +30,7 @@ use crate::node::Node;
 use crate::problem::{Code, ErrorDetail, Problem};
 
 pub(in crate::answers) use cells::{read as read_cells, until as cells_until};
+pub(in crate::answers) use engine::{Several, of_plan};
 pub(crate) use limits::Sql;
 pub use limits::SqlOptions;
 pub use rows::{RowsRequest, rows};

@@ -1,0 +1,107 @@
+//! From a question to a plan: the tables that answer it, their columns and cells, and SQL.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use limn_ask::semantic::KeptAnswers;
+use limn_ask::write::{EngineTryOut, Written, write};
+use limn_ask::{AskAnswer, KeptModel};
+use limn_cells::CellsAnswer;
+use limn_models::LanguageModel;
+use limn_sql::Engine;
+
+use crate::args::{AskArgs, CellsArgs, IndexPlace, JsonOutput, Under};
+use crate::commands::{cells, language_model};
+use crate::progress::Waiting;
+use crate::text::one_line;
+
+/// Rows of a candidate's result that are compared.
+const TRIED: u64 = 10_000;
+/// What to do for better answers.
+const NO_MODEL: &str = "no language model was asked: one that writes SQL is fetched by `limn models pull qwen2.5-coder-1.5b`, or named with --endpoint and --endpoint-model";
+
+/// The language model, if one is named or here.
+pub async fn model(args: &AskArgs) -> anyhow::Result<Option<Arc<dyn LanguageModel>>> {
+    if args.no_model {
+        return Ok(None);
+    }
+    let is_here = args.model.is_named() || language_model::id_if_here(&args.model).await?.is_some();
+    match is_here {
+        true => language_model::open(&args.model).await.map(Some),
+        false => Ok(None),
+    }
+}
+
+/// What was written for the question of the arguments, and what was looked at for it.
+pub async fn planned(
+    args: &AskArgs,
+    engine: &Engine,
+    model: Option<Arc<dyn LanguageModel>>,
+    kept: Arc<dyn KeptAnswers>,
+    until: Instant,
+) -> anyhow::Result<(Written, CellsAnswer, Option<Arc<KeptModel>>)> {
+    let waiting = Waiting::start("looking for tables, columns and cells".to_owned());
+    let gathered = cells::gather(&cells_args(args)).await;
+    waiting.finish();
+    let (cells, _) = gathered?;
+    let model = model.map(|model| Arc::new(KeptModel::new(model, kept)));
+    let waiting = model.as_ref().map(|model| {
+        let id = one_line(model.id().as_str());
+        Waiting::start(format!("{id} writes SQL"))
+    });
+    let try_out = EngineTryOut::new(&engine.with_rows(TRIED));
+    let asked: Option<&dyn LanguageModel> = model.as_deref().map(|it| it as &dyn LanguageModel);
+    let question = args.question.join(" ");
+    let left = until.saturating_duration_since(Instant::now());
+    let mut written = write(&question, &cells, asked, &try_out, left).await;
+    if let Some(waiting) = waiting {
+        waiting.finish();
+    }
+    if let Some(model) = &model
+        && let Err(error) = model.keep().await
+    {
+        written
+            .notes
+            .push(format!("what the model wrote is not kept: {error}"));
+    }
+    if model.is_none() && !args.no_model {
+        written.notes.push(NO_MODEL.to_owned());
+    }
+    Ok((written, cells, model))
+}
+
+/// The answer to a question for which nothing was written.
+pub fn unanswered(args: &AskArgs, written: &Written, cells: &CellsAnswer) -> AskAnswer {
+    let why = written
+        .unwritten
+        .map_or_else(String::new, |why| why.to_string());
+    let looked: Vec<String> = written.looked_at.iter().map(|it| one_line(it)).collect();
+    let mut notes = vec![format!("cannot be answered from this lake: {why}")];
+    if !looked.is_empty() {
+        notes.push(format!("looked at {}", looked.join(", ")));
+    }
+    notes.extend(written.notes.iter().chain(&cells.notes).cloned());
+    AskAnswer::none(&args.question.join(" "), notes)
+}
+
+/// The tables of a question, found as for a set.
+fn cells_args(args: &AskArgs) -> CellsArgs {
+    CellsArgs {
+        question: args.question.clone(),
+        tables: args.tables.clone(),
+        index: IndexPlace {
+            index: args.index.index.clone(),
+        },
+        lake: args.lake.clone().filter(|_| !args.tables.is_empty()),
+        join: args.tables.is_empty(),
+        under: Under {
+            prefix: args.under.prefix.clone(),
+        },
+        k: limn_cells::K,
+        timeout: args.timeout,
+        memory: args.memory,
+        no_keep: args.no_keep,
+        json: JsonOutput { json: false },
+        access: args.access.clone(),
+    }
+}

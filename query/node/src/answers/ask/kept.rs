@@ -1,0 +1,75 @@
+//! Answers of a model that a node keeps: those of the index, and its own, as long as it runs.
+
+use async_trait::async_trait;
+use limn_ask::semantic::{Answer, Answers, AnswersInIndex, KeptAnswers, KeptError, Key, Scope};
+use limn_segment::IndexStore;
+use moka::sync::Cache;
+
+/// KiB of answers that are kept.
+const KEPT_KIB: u64 = 64 << 10;
+/// Bytes that an answer takes beside its text.
+const OVERHEAD: usize = 160;
+
+/// Answers, by what was asked.
+#[derive(Clone)]
+pub(crate) struct NodeAnswers(Cache<(Scope, Key), Answer>);
+
+impl std::fmt::Debug for NodeAnswers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NodeAnswers").finish_non_exhaustive()
+    }
+}
+
+impl Default for NodeAnswers {
+    fn default() -> NodeAnswers {
+        let bytes = |_: &(Scope, Key), answer: &Answer| {
+            let text = match answer {
+                Answer::Written { text, .. } => text.len(),
+                Answer::Chosen { .. } => 0,
+            };
+            u32::try_from(text + OVERHEAD).unwrap_or(u32::MAX)
+        };
+        let cache = Cache::builder().weigher(bytes);
+        NodeAnswers(cache.max_capacity(KEPT_KIB << 10).build())
+    }
+}
+
+impl NodeAnswers {
+    /// These, and those of an index, which is not written to.
+    pub(super) fn over(&self, index: IndexStore) -> AnswersOfNode {
+        AnswersOfNode {
+            own: self.clone(),
+            index: AnswersInIndex::new(index, false),
+        }
+    }
+}
+
+/// What one request is answered with.
+pub(super) struct AnswersOfNode {
+    own: NodeAnswers,
+    index: AnswersInIndex,
+}
+
+#[async_trait]
+impl KeptAnswers for AnswersOfNode {
+    async fn get_many(&self, scope: Scope, keys: &[Key]) -> Result<Answers, KeptError> {
+        let own = |key: &Key| Some((*key, self.own.0.get(&(scope, *key))?));
+        let mut found: Answers = keys.iter().filter_map(own).collect();
+        let others: Vec<Key> = keys
+            .iter()
+            .copied()
+            .filter(|key| !found.contains_key(key))
+            .collect();
+        if !others.is_empty() {
+            found.extend(self.index.get_many(scope, &others).await?);
+        }
+        Ok(found)
+    }
+
+    async fn put_many(&self, scope: Scope, answers: Vec<(Key, Answer)>) -> Result<(), KeptError> {
+        for (key, answer) in answers {
+            self.own.0.insert((scope, key), answer);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,103 @@
+//! An engine over the tables that a caller may see, for answers that run several statements.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use limn_ask::{AskError, check::Fault, run::RunError};
+use limn_sql::{Catalogue, Engine, Limits};
+
+use super::tables::Seen;
+use super::threads::Home;
+use super::{admitted, problems, within};
+use crate::access::Turn;
+use crate::answers::Grant;
+use crate::node::Node;
+use crate::problem::{Code, Problem};
+
+/// What an answer of several statements runs with.
+pub(in crate::answers) struct Several {
+    /// The engine, over the caller's tables.
+    pub(in crate::answers) engine: Engine,
+    /// Where statements run.
+    pub(in crate::answers) home: Home,
+    /// What each of them may take.
+    pub(in crate::answers) limits: Limits,
+    /// The caller's turn: it lasts as long as the answer.
+    pub(in crate::answers) turn: Turn,
+}
+
+impl Several {
+    /// For this caller, until then; of one lake, where it is named.
+    ///
+    /// # Errors
+    /// A caller without the rights; as many statements are running as may.
+    pub(in crate::answers) async fn of(
+        node: &Arc<Node>,
+        grant: &Grant,
+        lake: Option<&str>,
+        until: Instant,
+    ) -> Result<Several, Problem> {
+        let sql = admitted(node, grant)?;
+        let limits = Limits {
+            max_rows: None,
+            ..sql.options.limits(None, None)
+        };
+        let turn = sql.turn(&grant.caller).await?;
+        let lakes = sql.lakes();
+        let mut catalogue = Catalogue::over(Seen::by(grant, node), move |url| lakes.open(url));
+        if let Some(lake) = lake {
+            let of_lake = catalogue.of_lake(lake);
+            catalogue = of_lake.map_err(|error| problems::problem(&error, &limits))?;
+        }
+        let limits = Limits {
+            timeout: within(&limits, until)?.timeout.min(limits.timeout),
+            ..limits
+        };
+        Ok(Several {
+            engine: Engine::new(catalogue, limits.clone()),
+            home: sql.home(),
+            limits,
+            turn,
+        })
+    }
+}
+
+/// The answer to a plan that is wrong or fails, without what is the operator's business.
+pub(in crate::answers) fn of_plan(error: &AskError, limits: &Limits) -> Problem {
+    let in_stage = |stage: &str, problem: Problem| Problem {
+        message: format!("stage '{stage}': {}", problem.message),
+        ..problem
+    };
+    match error {
+        AskError::Run(RunError::Sql { stage, cause }) => {
+            in_stage(stage, problems::problem(cause, limits))
+        }
+        AskError::Plan(faults) => match faults.0.as_slice() {
+            [Fault::Sql { stage, cause }] => in_stage(stage, problems::problem(cause, limits)),
+            _ => Problem::bad(faults.to_string(), "mend the plan and send it again"),
+        },
+        AskError::Run(RunError::NoModel { stage, operation }) => Problem::bad(
+            format!("stage '{stage}' ({operation}) needs a language model, and this node has none"),
+            "ask its operator for one (limn serve --ask llm)",
+        ),
+        AskError::Run(RunError::Budget { needed, budget }) => Problem::bad(
+            format!("the plan needs about {needed} tokens, and {budget} may be spent"),
+            "filter rows in SQL before a model sees them, or allow more (budget_tokens)",
+        ),
+        AskError::Run(error @ RunError::TooMuch { .. }) => {
+            Problem::bad(error.to_string(), "mend the plan and send it again")
+        }
+        AskError::Run(RunError::Semantic { stage, cause }) => {
+            tracing::error!(%cause, stage, "a semantic stage failed");
+            Problem::new(
+                Code::Unavailable,
+                format!("stage '{stage}' did not end: {cause}"),
+                "ask again; what the model has answered is not asked twice",
+            )
+        }
+        AskError::Rows(error) => {
+            tracing::error!(%error, "an answer cannot be written");
+            Problem::internal()
+        }
+    }
+}
