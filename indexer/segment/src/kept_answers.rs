@@ -93,6 +93,8 @@ impl IndexStore {
         small.retain(|file| file.size < SMALL);
         let mut all: Vec<(u128, Vec<u8>)> = Vec::new();
         if small.len() >= MERGED {
+            // As many as are read whole: what is deleted was read.
+            small.truncate(MERGED);
             all = self.read_answers(&small).await?;
         } else {
             small.clear();

@@ -20,6 +20,10 @@ use crate::semantic::Spent;
 
 /// Rows of an answer that are given.
 pub const MOST_ROWS: usize = 1_000;
+/// Bytes of rows that are given, about.
+const MOST_BYTES: usize = 8 << 20;
+/// Rows that are written before their bytes are looked at.
+const AT_A_TIME: usize = 50;
 /// Rows of a stage that are shown.
 const SHOWN: usize = 5;
 /// Rows that a model cites which are given.
@@ -230,7 +234,7 @@ pub(crate) fn of_run(
     if let Some(done) = runner.done(&plan.answer) {
         answer.columns = columns_of(&done.rows.schema());
         answer.rows = values(&done.rows, MOST_ROWS)?;
-        answer.truncated = done.rows.num_rows() > MOST_ROWS;
+        answer.truncated = done.rows.num_rows() > answer.rows.len();
         answer.answer = Some(sentence(
             &answer.columns,
             &answer.rows,
@@ -280,8 +284,14 @@ impl AskAnswer {
             return;
         };
         if output.failed > 0 {
+            let then = match operation {
+                "sem_filter" | "sem_join" => "their rows are left out",
+                "sem_topk" => "they decide nothing",
+                "sem_agg" => "what they were to say is missing",
+                _ => "they are NULL",
+            };
             self.notes.push(format!(
-                "stage '{stage}': {} of the model's answers failed, and are NULL",
+                "stage '{stage}': {} of the model's answers failed, and {then}",
                 output.failed
             ));
         }
@@ -327,7 +337,13 @@ fn mean(sure: &[Option<f32>]) -> Option<f64> {
 /// Rows as JSON values, the first so many.
 fn values(batch: &RecordBatch, most: usize) -> Result<Vec<Vec<Value>>, ArrowError> {
     let mut text = String::from("[");
-    json_rows(&batch.slice(0, most.min(batch.num_rows())), true, &mut text)?;
+    let most = most.min(batch.num_rows());
+    let mut at = 0;
+    while at < most && text.len() < MOST_BYTES {
+        let some = AT_A_TIME.min(most - at);
+        json_rows(&batch.slice(at, some), at == 0, &mut text)?;
+        at += some;
+    }
     text.push(']');
     serde_json::from_str(&text).map_err(|error| ArrowError::JsonError(error.to_string()))
 }

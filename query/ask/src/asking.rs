@@ -87,8 +87,18 @@ impl Asking<'_> {
         }
         (self.on)(&Event::Told { told: &told });
         runner.rest(self.asker).await?;
-        let behind = runner.behind().await?;
+        let (behind, unseen) = match runner.behind().await {
+            Ok(behind) => (behind, None),
+            Err(error) => {
+                tracing::info!(%error, "the rows behind an answer cannot be read");
+                (
+                    None,
+                    Some("the rows behind the answer cannot be shown".to_owned()),
+                )
+            }
+        };
         let mut answer = answer::of_run(&runner, behind.as_ref())?;
+        answer.notes.extend(unseen);
         answer.cost.told = told;
         answer.cost.spent = self.asker.map(|it| it.spent().into()).unwrap_or_default();
         Ok(answer)

@@ -15,15 +15,17 @@ pub(crate) fn behind(query: &Query) -> Option<Query> {
     let SetExpr::Select(select) = query.body.as_ref() else {
         return None;
     };
-    if select.from.is_empty() || !aggregates(select) {
+    // Of groups that were chosen, the rows of others would be shown.
+    let chooses = select.having.is_some()
+        || select.qualify.is_some()
+        || is_grouped(select) && (query.limit_clause.is_some() || query.fetch.is_some());
+    if select.from.is_empty() || chooses || !aggregates(select) {
         return None;
     }
     let mut select = select.clone();
     select.distinct = None;
     select.projection = vec![SelectItem::Wildcard(WildcardAdditionalOptions::default())];
     select.group_by = GroupByExpr::Expressions(Vec::new(), Vec::new());
-    select.having = None;
-    select.qualify = None;
     Some(Query {
         body: Box::new(SetExpr::Select(select)),
         order_by: None,
@@ -35,12 +37,15 @@ pub(crate) fn behind(query: &Query) -> Option<Query> {
 
 /// Whether rows of a SELECT are made of several rows each.
 fn aggregates(select: &Select) -> bool {
-    let is_grouped = match &select.group_by {
+    let mut search = Aggregates(names());
+    is_grouped(select) || select.projection.visit(&mut search).is_break()
+}
+
+fn is_grouped(select: &Select) -> bool {
+    match &select.group_by {
         GroupByExpr::All(_) => true,
         GroupByExpr::Expressions(by, _) => !by.is_empty(),
-    };
-    let mut search = Aggregates(names());
-    is_grouped || select.having.is_some() || select.projection.visit(&mut search).is_break()
+    }
 }
 
 /// What the functions of groups are called.

@@ -405,7 +405,14 @@ impl<'a> Walk<'a> {
 
     fn open(&mut self, record: &Arc<TableRecord>) -> Result<Arc<Table>, SqlError> {
         if let Some(table) = self.tables.get(&record.name) {
-            return Ok(Arc::clone(table));
+            // Tables of a statement are told apart by their names.
+            return match table.record.lake == record.lake {
+                true => Ok(Arc::clone(table)),
+                false => Err(SqlError::SeveralLakes {
+                    name: record.name.clone(),
+                    lakes: vec![table.record.lake.clone(), record.lake.clone()],
+                }),
+            };
         }
         let table = Arc::new(self.catalogue.table(Arc::clone(record))?);
         if table.left_out > 0 {

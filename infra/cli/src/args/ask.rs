@@ -13,7 +13,7 @@ pub struct AskArgs {
     pub question: Vec<String>,
     /// Answer from these tables, as `limn tables` prints them [default: those that answer the
     /// question together]
-    #[arg(long, visible_alias = "table", value_name = "TABLE", num_args = 1..)]
+    #[arg(long, group = "of_lake", visible_alias = "table", value_name = "TABLE", num_args = 1..)]
     pub tables: Vec<String>,
     #[command(flatten)]
     pub index: IndexPlace,
@@ -21,7 +21,7 @@ pub struct AskArgs {
     #[arg(long)]
     pub plan_only: bool,
     /// Run this plan, your own or an edited one: a file of JSON, - for standard input.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["tables", "prefix"])]
+    #[arg(long, value_name = "FILE", group = "of_lake", conflicts_with_all = ["tables", "prefix"])]
     pub plan: Option<PathBuf>,
     /// Show the stages of the plan with their first rows, times and tokens.
     #[arg(long)]
@@ -38,8 +38,8 @@ pub struct AskArgs {
     pub no_model: bool,
     #[command(flatten)]
     pub json: JsonOutput,
-    /// Only tables of this lake, where the index is of several.
-    #[arg(help_heading = MORE, long, value_name = "URL")]
+    /// The lake of these tables, or of a plan's, where the index is of several.
+    #[arg(help_heading = MORE, long, value_name = "URL", requires = "of_lake")]
     pub lake: Option<String>,
     #[command(flatten, next_help_heading = MORE)]
     pub under: Under,

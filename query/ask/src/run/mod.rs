@@ -103,7 +103,7 @@ pub enum RunError {
     },
     /// The budget is smaller than what will be needed.
     #[error(
-        "the plan needs about {needed} tokens, and --budget-tokens allows {budget}: raise it, or filter rows in SQL before a model sees them"
+        "the plan needs {needed} tokens or more, and --budget-tokens allows {budget}: raise it, or filter rows in SQL before a model sees them"
     )]
     Budget {
         /// Tokens of prompts and answers.
@@ -163,7 +163,8 @@ impl<'a> Runner<'a> {
         on: &'a (dyn Fn(&Event<'_>) + Send + Sync),
     ) -> Runner<'a> {
         Runner {
-            engine: engine.with_rows(MOST_ROWS),
+            // In one part: rows that tie come in one order, as they did when the plan was chosen.
+            engine: engine.with_rows(MOST_ROWS).in_one_part(),
             checked,
             done: HashMap::new(),
             on,
@@ -227,14 +228,15 @@ impl<'a> Runner<'a> {
             let read = stage.operation.stages();
             let is_guess = read.iter().any(|it| !self.done.contains_key(*it));
             let rows = match &stage.operation {
-                Operation::Sql(sql) => self.sql(stage, sql, &rows).await?.rows,
+                Operation::Sql(sql) => {
+                    let held = assumed.values().map(RecordBatch::get_array_memory_size);
+                    let room = self.room().saturating_sub(held.sum());
+                    self.sql(stage, sql, room, &rows).await?.rows
+                }
                 operation => {
                     let inputs: Vec<RecordBatch> = read.iter().map(|it| rows(it)).collect();
                     let estimate = semantic::estimate(asker, operation, &inputs).await;
-                    let estimate = estimate.map_err(|cause| RunError::Semantic {
-                        stage: stage.name.clone(),
-                        cause: Box::new(cause),
-                    })?;
+                    let estimate = estimate.map_err(|cause| estimating(stage, cause))?;
                     told.calls += estimate.calls;
                     told.kept += estimate.kept;
                     told.prompt_tokens += estimate.prompt_tokens;
@@ -299,9 +301,16 @@ impl<'a> Runner<'a> {
     async fn one(&self, stage: &Stage, asker: Option<&Asker>) -> Result<Done, RunError> {
         let rows = |name: &str| self.done[name].rows.clone();
         let operation = match &stage.operation {
-            Operation::Sql(sql) => return self.sql(stage, sql, &rows).await,
+            Operation::Sql(sql) => return self.sql(stage, sql, self.room(), &rows).await,
             operation => operation,
         };
+        let failed = |cause| RunError::Semantic {
+            stage: stage.name.clone(),
+            cause: Box::new(cause),
+        };
+        if let Some(written) = semantic::without_model(operation).map_err(failed)? {
+            return self.judged(stage, written);
+        }
         let Some(asker) = asker else {
             return Err(RunError::NoModel {
                 stage: stage.name.clone(),
@@ -310,10 +319,18 @@ impl<'a> Runner<'a> {
         };
         let inputs: Vec<RecordBatch> = operation.stages().iter().map(|it| rows(it)).collect();
         let output = semantic::run(asker, operation, &inputs).await;
-        let output = output.map_err(|cause| RunError::Semantic {
-            stage: stage.name.clone(),
-            cause: Box::new(cause),
-        })?;
+        self.judged(stage, output.map_err(failed)?)
+    }
+
+    /// A semantic stage that has run, if there is room for its rows.
+    fn judged(&self, stage: &Stage, output: Output) -> Result<Done, RunError> {
+        let (rows, bytes) = (
+            output.batch.num_rows(),
+            output.batch.get_array_memory_size(),
+        );
+        if rows as u64 > MOST_ROWS || bytes > self.room() {
+            return Err(too_much(stage, self.room()));
+        }
         Ok(Done {
             rows: output.batch.clone(),
             took: Duration::ZERO,
@@ -337,6 +354,7 @@ impl<'a> Runner<'a> {
         &self,
         stage: &Stage,
         sql: &SqlStage,
+        most: usize,
         rows: &(dyn Fn(&str) -> RecordBatch + Sync),
     ) -> Result<Done, RunError> {
         let failed = |cause: SqlError| RunError::Sql {
@@ -346,15 +364,10 @@ impl<'a> Runner<'a> {
         let inputs = check::inputs(sql, rows);
         let answer = self.engine.run_over(&sql.statement, inputs).await;
         let mut answer = answer.map_err(failed)?;
-        let most = self.room();
         let batch = rows::collected(&mut answer, most).await;
         let batch = batch.map_err(failed)?.filter(|_| !answer.is_truncated());
         let Some(batch) = batch else {
-            let megabytes = most >> 20;
-            return Err(RunError::TooMuch {
-                stage: stage.name.clone(),
-                what: format!("{MOST_ROWS} rows, or the {megabytes} MiB that are left for it"),
-            });
+            return Err(too_much(stage, most));
         };
         Ok(Done {
             rows: batch,
@@ -403,6 +416,28 @@ impl<'a> Runner<'a> {
     pub fn ran(&self) -> impl Iterator<Item = (&Stage, &Done)> {
         let stages = self.checked.plan().stages.iter();
         stages.filter_map(|stage| Some((stage, self.done.get(&stage.name)?)))
+    }
+}
+
+fn too_much(stage: &Stage, most: usize) -> RunError {
+    let megabytes = most >> 20;
+    RunError::TooMuch {
+        stage: stage.name.clone(),
+        what: format!("{MOST_ROWS} rows, or the {megabytes} MiB that are left for it"),
+    }
+}
+
+/// What stopped an estimate: a budget that is smaller than what was counted by then.
+fn estimating(stage: &Stage, cause: SemanticError) -> RunError {
+    match cause {
+        SemanticError::TokensSpent(budget) => RunError::Budget {
+            needed: budget.saturating_add(1),
+            budget,
+        },
+        cause => RunError::Semantic {
+            stage: stage.name.clone(),
+            cause: Box::new(cause),
+        },
     }
 }
 

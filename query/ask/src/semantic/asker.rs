@@ -22,6 +22,9 @@ use super::question::{Form, Question};
 const CHUNK: usize = 2048;
 /// Failures in a row after which a model is not asked on, where it has no more under way.
 const FAILURES: usize = 16;
+/// Words of texts that are made up for a chunk of questions: where many are asked, how long each
+/// answer is changes nothing.
+const WORDS: usize = 8_192;
 /// Texts that are embedded at a time, between which a run can be given up.
 const EMBEDDED: usize = 256;
 
@@ -150,7 +153,11 @@ impl Asker {
             model: Arc::clone(&self.model),
             embedder: self.embedder.clone(),
             kept: Arc::clone(&self.kept),
-            budget: Budget::default(),
+            // Who waits for it bounds its time.
+            budget: Budget {
+                tokens: self.budget.tokens,
+                time: None,
+            },
             began: Instant::now(),
             seed: self.seed,
             estimates: true,
@@ -181,6 +188,13 @@ impl Asker {
         for start in (0..count).step_by(CHUNK) {
             let chunk = start..count.min(start + CHUNK);
             answers.extend(self.ask_chunk(question, chunk, &own).await?);
+            if self.estimates {
+                if let Some(error) = self.exhausted() {
+                    return Err(error);
+                }
+                // Nothing else here waits: who gives the run up is heard.
+                tokio::task::yield_now().await;
+            }
         }
         Ok(answers)
     }
@@ -206,7 +220,10 @@ impl Asker {
         }
         if self.estimates {
             for at in missing {
-                known.insert(keys[at], self.made_up(question, keys[at], &texts[at]));
+                known.insert(
+                    keys[at],
+                    self.made_up(question, keys[at], &texts[at], keys.len()),
+                );
             }
         } else {
             let place = |at: usize| (keys[at], texts[at].as_str());
@@ -222,7 +239,7 @@ impl Asker {
             Ok(known) => known,
             Err(error) => {
                 tracing::warn!(%error, "kept answers cannot be read");
-                let note = format!("kept answers could not be read, and were asked again: {error}");
+                let note = "kept answers could not be read, and were asked again".to_owned();
                 let notes = &mut self.state().notes;
                 if !notes.contains(&note) {
                     notes.push(note);
@@ -299,7 +316,13 @@ impl Asker {
                 (key, Some(answer))
             }
             Err(error) => {
-                tracing::warn!(%error, "a question about rows has no answer");
+                match &error {
+                    // What it answered is of a row.
+                    ModelError::NoChoice { .. } => {
+                        tracing::warn!("a model chose none of the words");
+                    }
+                    error => tracing::warn!(%error, "a question about rows has no answer"),
+                }
                 state.spent.failed += 1;
                 // These concern one prompt, and say nothing of the next.
                 if !matches!(
@@ -355,7 +378,7 @@ impl Asker {
     }
 
     /// An answer of the right form that nobody gave: words by chance, texts as long as they may be.
-    fn made_up(&self, question: &Question, key: Key, own: &str) -> Answer {
+    fn made_up(&self, question: &Question, key: Key, own: &str, of: usize) -> Answer {
         let mut state = self.state();
         state.spent.calls += 1;
         state.spent.prompt_tokens += question.tokens(self.model(), own) as u64;
@@ -370,7 +393,7 @@ impl Asker {
             Form::Write { max_tokens, .. } => {
                 state.spent.generated_tokens += *max_tokens as u64;
                 Answer::Written {
-                    text: "word ".repeat(*max_tokens),
+                    text: "word ".repeat((*max_tokens).min(WORDS / of.max(1)).max(1)),
                     is_whole: true,
                 }
             }

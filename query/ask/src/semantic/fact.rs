@@ -32,19 +32,29 @@ pub(super) fn schema(fact: &Fact) -> Result<Schema, SemanticError> {
     Ok(Schema::new(vec![shape.field()]))
 }
 
+/// The values, where somebody has written them: no model is asked.
+pub(super) fn written(fact: &Fact) -> Result<Option<Output>, SemanticError> {
+    let Some(values) = &fact.values else {
+        return Ok(None);
+    };
+    let shape = Shape::new(&fact.output)?;
+    let column = shape.array(&given(&shape, values)?);
+    Ok(Some(Output {
+        batch: RecordBatch::try_new(Arc::new(schema(fact)?), vec![column])?,
+        judged: Vec::new(),
+        failed: 0,
+        cites: None,
+        notes: Vec::new(),
+    }))
+}
+
 pub(super) async fn run(asker: &Asker, fact: &Fact) -> Result<Output, SemanticError> {
+    if let Some(written) = written(fact)? {
+        return Ok(written);
+    }
     let schema = Arc::new(schema(fact)?);
     let shape = Shape::new(&fact.output)?;
     let rows = |values: &[Option<Value>]| RecordBatch::try_new(schema, vec![shape.array(values)]);
-    if let Some(values) = &fact.values {
-        return Ok(Output {
-            batch: rows(&given(&shape, values)?)?,
-            judged: Vec::new(),
-            failed: 0,
-            cites: None,
-            notes: Vec::new(),
-        });
-    }
     let question = question(asker, fact, &shape)?;
     let answers = asker.ask(&question, 1, |_| question.own(&[])).await?;
     let answer = answers.into_iter().next().flatten();

@@ -30,7 +30,7 @@ const LIKENESSES: usize = 1 << 24;
 /// Pairs that are judged, at most.
 const JUDGED: usize = 1 << 20;
 /// Rows that may come out.
-const MOST_ROWS: usize = 10_000_000;
+const MOST_ROWS: usize = 1_000_000;
 /// The probability of yes from which a pair is kept.
 const THRESHOLD: f64 = 0.5;
 

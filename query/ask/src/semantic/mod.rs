@@ -74,6 +74,17 @@ pub fn output_schema(operation: &Operation, inputs: &[SchemaRef]) -> Result<Sche
     }
 }
 
+/// The rows of a stage that needs no model: a fact whose values somebody has written.
+///
+/// # Errors
+/// Values that are none of the column's.
+pub fn without_model(operation: &Operation) -> Result<Option<Output>, SemanticError> {
+    match operation {
+        Operation::SemFact(fact) => fact::written(fact),
+        _ => Ok(None),
+    }
+}
+
 /// Runs a stage; `inputs` are the rows of [`Operation::stages`], in that order. Dropping the future
 /// gives it up.
 ///
@@ -93,7 +104,7 @@ pub async fn run(
         tracing::warn!(%error, "answers could not be kept");
         output
             .notes
-            .push(format!("answers could not be kept: {error}"));
+            .push("answers could not be kept, and will be asked again".to_owned());
     }
     Ok(output)
 }

@@ -244,7 +244,8 @@ impl Written {
                     .push(trials.candidate(origin, &answer.text).await);
             }
             Err(error) => {
-                let note = format!("the model did not answer: {}", one_line(&error.to_string()));
+                tracing::warn!(%error, "a model did not write");
+                let note = "the model did not answer: the log says why (-v)".to_owned();
                 if !self.notes.contains(&note) {
                     self.notes.push(note);
                 }

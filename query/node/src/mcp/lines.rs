@@ -387,6 +387,14 @@ pub(super) fn bounded(answer: CellsAnswer) -> Result<CellsAnswer, Problem> {
     }
 }
 
+/// How many of the rows behind an answer are given: of those that its text cites, all.
+fn cited_rows(citation: &limn_ask::Citation) -> usize {
+    match citation.kind.as_str() {
+        "cited" => citation.rows.len(),
+        _ => CITED,
+    }
+}
+
 /// The answer with its plan, so that it can be edited and asked again.
 pub(super) fn asked(answer: &AskAnswer, rows: usize) -> Value {
     let first = |rows: &[Vec<Value>], most: usize| -> Vec<Vec<Value>> {
@@ -400,7 +408,8 @@ pub(super) fn asked(answer: &AskAnswer, rows: usize) -> Value {
             "stage": it.stage,
             "kind": it.kind,
             "columns": names(&it.columns),
-            "rows": first(&it.values, CITED),
+            "numbers": it.rows.iter().take(cited_rows(it)).collect::<Vec<_>>(),
+            "rows": first(&it.values, cited_rows(it)),
         })
     });
     json!({

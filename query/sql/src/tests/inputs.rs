@@ -105,8 +105,17 @@ async fn the_rows_behind_an_answer_are_those_of_its_sources_and_conditions() {
             Some("SELECT * FROM people WHERE credit > 5"),
         ),
         (
-            "SELECT joined, max(credit) FROM people GROUP BY joined HAVING count(*) > 1 ORDER BY 2 LIMIT 1",
+            "SELECT joined, max(credit) FROM people GROUP BY joined ORDER BY 2",
             Some("SELECT * FROM people"),
+        ),
+        // Those of other groups would prove nothing.
+        (
+            "SELECT joined, max(credit) FROM people GROUP BY joined ORDER BY 2 LIMIT 1",
+            None,
+        ),
+        (
+            "SELECT joined FROM people GROUP BY joined HAVING count(*) > 1",
+            None,
         ),
         ("SELECT name FROM people ORDER BY credit", None),
         ("SELECT sum(credit) OVER (ORDER BY name) FROM people", None),

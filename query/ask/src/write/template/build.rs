@@ -12,8 +12,15 @@ pub(super) fn statement(reading: &Reading, tables: &Tables<'_>) -> Option<String
         return None;
     }
     let from = From::of(reading, tables)?;
+    if from.has_several && !counts_once(reading, tables) {
+        return None;
+    }
     let targets = targets(reading);
     let groups: Vec<&Mention> = reading.mentions.iter().filter(|it| it.is_group).collect();
+    let has_groups = reading.counts || !groups.is_empty();
+    if reading.top.is_some() && reading.by_count.is_none() && has_groups {
+        return None;
+    }
     let is_computed = |it: &&Mention| !it.functions.is_empty();
     let computed: Vec<&Mention> = reading.mentions.iter().filter(is_computed).collect();
     let ordered = reading.mentions.iter().find(|it| it.is_order);
@@ -64,15 +71,18 @@ pub(super) fn statement(reading: &Reading, tables: &Tables<'_>) -> Option<String
             let values = values(reading, &targets, &[], &from)?;
             Some(format!("SELECT {values} {source}"))
         }
-        (false, []) => {
+        (false, []) if reading.top.is_none() || ordered.is_some() => {
             let columns: Vec<String> = targets.iter().map(column).collect();
             let distinct = if reading.is_distinct { "DISTINCT " } else { "" };
             let order = ordered.map_or(String::new(), |it| {
                 let direction = if reading.is_descending { "DESC" } else { "ASC" };
                 format!(" ORDER BY {} {direction}", from.column(it.column))
             });
+            let top = reading
+                .top
+                .map_or(String::new(), |it| format!(" LIMIT {it}"));
             Some(format!(
-                "SELECT {distinct}{} {source}{order}",
+                "SELECT {distinct}{} {source}{order}{top}",
                 columns.join(", ")
             ))
         }
@@ -81,6 +91,34 @@ pub(super) fn statement(reading: &Reading, tables: &Tables<'_>) -> Option<String
         }
         _ => None,
     }
+}
+
+/// Whether each row that is counted or summed up over joined tables is there once: those of the
+/// table that refers to the other.
+fn counts_once(reading: &Reading, tables: &Tables<'_>) -> bool {
+    let is_sum = |it: &Function| matches!(it, Function::Sum | Function::Average);
+    let summed = reading
+        .mentions
+        .iter()
+        .filter(|it| it.functions.iter().any(is_sum));
+    let mut counted: Vec<usize> = summed.map(|it| it.column.table).collect();
+    if reading.counts && !reading.is_distinct || reading.by_count.is_some() {
+        match reading.tables.as_slice() {
+            [one] => counted.push(*one),
+            _ => return false,
+        }
+    }
+    let joins = &tables.cells.joins;
+    let is_many = |table: &usize| {
+        let (_, it) = &tables.list[*table];
+        let refers =
+            |side: &limn_cells::JoinedColumn| side.table == it.table && side.lake == it.lake;
+        joins.len() == 1
+            && joins.iter().all(|join| {
+                refers(&join.left) && matches!(join.cardinality.as_str(), "n:1" | "1:1")
+            })
+    };
+    counted.iter().all(is_many)
 }
 
 /// The columns that are asked for as they are, each once: none of which a value is given.

@@ -195,6 +195,9 @@ impl Reading {
         reading.add_group(group);
         reading.add_order(order.map(|it| it.0), has_direction);
         reading.add_comparisons(tables, comparisons);
+        // Of conditions on several columns it is not read which "or" is between.
+        let conditions = reading.filters.len() + reading.comparisons.len();
+        reading.is_unclear |= has_or && (conditions > 1 || !reading.comparisons.is_empty());
         reading
     }
 
@@ -323,10 +326,10 @@ impl Reading {
 
     /// Functions, each of the next column that is named.
     fn read_functions(&mut self) {
-        self.top = self
-            .words
-            .phrase("top")
-            .and_then(|at| self.number_at(at + 1));
+        if let Some(at) = self.words.phrase("top") {
+            self.top = self.number_at(at + 1);
+            self.is_unclear |= self.top.is_none();
+        }
         let common = ["most common", "most frequent"]
             .iter()
             .find_map(|it| self.words.phrase(it));

@@ -4,6 +4,9 @@ use async_trait::async_trait;
 use limn_ask::semantic::{Answer, Answers, AnswersInIndex, KeptAnswers, KeptError, Key, Scope};
 use limn_segment::IndexStore;
 use moka::sync::Cache;
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::access::Caller;
 
 /// KiB of answers that are kept.
 const KEPT_KIB: u64 = 64 << 10;
@@ -35,11 +38,23 @@ impl Default for NodeAnswers {
 }
 
 impl NodeAnswers {
-    /// These, and those of an index, which is not written to.
-    pub(super) fn over(&self, index: IndexStore) -> AnswersOfNode {
+    /// These, and those of an index, which is not written to. Who may see a part of the tables has
+    /// answers of his own: that an answer is kept says that somebody asked about a value.
+    pub(super) fn of(&self, index: &IndexStore, caller: &Caller) -> AnswersOfNode {
+        let paths = caller.reach.paths();
         AnswersOfNode {
             own: self.clone(),
-            index: AnswersInIndex::new(index, false),
+            salt: paths.map_or(0, |it| {
+                let mut hash = Xxh3::new();
+                for path in it {
+                    hash.update(path.as_bytes());
+                    hash.update(&[0]);
+                }
+                hash.digest128()
+            }),
+            index: paths
+                .is_none()
+                .then(|| AnswersInIndex::new(index.clone(), false)),
         }
     }
 }
@@ -47,28 +62,36 @@ impl NodeAnswers {
 /// What one request is answered with.
 pub(super) struct AnswersOfNode {
     own: NodeAnswers,
-    index: AnswersInIndex,
+    /// Tells apart who may see what.
+    salt: u128,
+    index: Option<AnswersInIndex>,
+}
+
+impl AnswersOfNode {
+    fn salted(&self, scope: Scope) -> Scope {
+        Scope(scope.0 ^ self.salt)
+    }
 }
 
 #[async_trait]
 impl KeptAnswers for AnswersOfNode {
     async fn get_many(&self, scope: Scope, keys: &[Key]) -> Result<Answers, KeptError> {
-        let own = |key: &Key| Some((*key, self.own.0.get(&(scope, *key))?));
+        let own = |key: &Key| Some((*key, self.own.0.get(&(self.salted(scope), *key))?));
         let mut found: Answers = keys.iter().filter_map(own).collect();
         let others: Vec<Key> = keys
             .iter()
             .copied()
             .filter(|key| !found.contains_key(key))
             .collect();
-        if !others.is_empty() {
-            found.extend(self.index.get_many(scope, &others).await?);
+        if let (Some(index), false) = (&self.index, others.is_empty()) {
+            found.extend(index.get_many(scope, &others).await?);
         }
         Ok(found)
     }
 
     async fn put_many(&self, scope: Scope, answers: Vec<(Key, Answer)>) -> Result<(), KeptError> {
         for (key, answer) in answers {
-            self.own.0.insert((scope, key), answer);
+            self.own.0.insert((self.salted(scope), key), answer);
         }
         Ok(())
     }

@@ -34,6 +34,8 @@ use crate::problem::{Code, Problem};
 
 /// Bytes of a question.
 const QUESTION: usize = 4_000;
+/// Time in which an answer that is late keeps what a model has answered.
+const KEEPING: Duration = Duration::from_secs(1);
 /// Rows of a candidate's result that are compared.
 const TRIED: u64 = 10_000;
 
@@ -116,8 +118,8 @@ pub async fn ask(
 ) -> Result<AskAnswer, Problem> {
     let start = Instant::now();
     grant.require(Right::Ask)?;
-    let asked = Checked::of(node, request)?;
-    let kept: Arc<dyn KeptAnswers> = Arc::new(node.answers.over(node.live.index().clone()));
+    let asked = Checked::of(node, grant, request)?;
+    let kept: Arc<dyn KeptAnswers> = Arc::new(node.answers.of(node.live.index(), &grant.caller));
     let written = match &asked.request.plan {
         Some(_) => None,
         None => Some(planned(node, grant, &asked, Arc::clone(&kept), &steps).await?),
@@ -161,7 +163,7 @@ struct Checked {
 }
 
 impl Checked {
-    fn of(node: &Node, request: AskRequest) -> Result<Checked, Problem> {
+    fn of(node: &Node, grant: &Grant, request: AskRequest) -> Result<Checked, Problem> {
         let options = node.ask.clone().ok_or_else(|| {
             Problem::new(
                 Code::NotFound,
@@ -183,11 +185,18 @@ impl Checked {
                 "a plan names its tables itself",
             ));
         }
+        if request.lake.is_some() && request.tables.is_none() && request.plan.is_none() {
+            return Err(Problem::bad(
+                "a lake is given, and no tables and no plan",
+                "name the tables, too, or leave the lake out",
+            ));
+        }
         if request.budget_tokens == Some(0) {
             return Err(Problem::bad("budget_tokens is 0", "choose from 1 on"));
         }
         Ok(Checked {
-            until: Instant::now() + options.timeout,
+            // While somebody waits, and with time to keep what a model has answered.
+            until: (Instant::now() + options.timeout).min(grant.until) - KEEPING,
             request,
             question,
             options,
@@ -267,6 +276,7 @@ async fn ran(
         tokens: Some(tokens),
         time: Some(left),
     };
+    let left = left + KEEPING;
     let model = asked.options.model.clone();
     let embedder = Arc::clone(node.sets.embedder());
     let asker = model.map(|model| {

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use limn_ask::{AskError, check::Fault, run::RunError};
+use limn_ask::AskError;
+use limn_ask::check::Fault;
+use limn_ask::run::RunError;
+use limn_ask::semantic::SemanticError;
 use limn_sql::{Catalogue, Engine, Limits};
 
 use super::tables::Seen;
@@ -42,7 +45,7 @@ impl Several {
             max_rows: None,
             ..sql.options.limits(None, None)
         };
-        let turn = sql.turn(&grant.caller).await?;
+        let turn = sql.ask_turn(&grant.caller).await?;
         let lakes = sql.lakes();
         let mut catalogue = Catalogue::over(Seen::by(grant, node), move |url| lakes.open(url));
         if let Some(lake) = lake {
@@ -59,6 +62,31 @@ impl Several {
             limits,
             turn,
         })
+    }
+}
+
+/// The answer to a semantic stage that failed. What a model or a store says goes to the log.
+fn of_semantic(cause: &SemanticError, stage: &str) -> Problem {
+    match cause {
+        SemanticError::TooMany { .. }
+        | SemanticError::InstructionTooLong { .. }
+        | SemanticError::TokensSpent(_)
+        | SemanticError::NoEmbedder(_) => Problem::bad(
+            cause.to_string(),
+            "let SQL leave out more before a model is asked",
+        ),
+        SemanticError::TimeSpent(_) => Problem::new(
+            Code::Timeout,
+            "the time of an answer is over",
+            "ask again: what the model has answered is not asked twice",
+        ),
+        _ => {
+            tracing::error!(%cause, stage, "a semantic stage failed");
+            Problem::unavailable(
+                "the language model did not answer",
+                "ask again soon; if it stays so, the node's log says why",
+            )
+        }
     }
 }
 
@@ -88,12 +116,7 @@ pub(in crate::answers) fn of_plan(error: &AskError, limits: &Limits) -> Problem 
             Problem::bad(error.to_string(), "mend the plan and send it again")
         }
         AskError::Run(RunError::Semantic { stage, cause }) => {
-            tracing::error!(%cause, stage, "a semantic stage failed");
-            Problem::new(
-                Code::Unavailable,
-                format!("stage '{stage}' did not end: {cause}"),
-                "ask again; what the model has answered is not asked twice",
-            )
+            in_stage(stage, of_semantic(cause, stage))
         }
         AskError::Rows(error) => {
             tracing::error!(%error, "an answer cannot be written");

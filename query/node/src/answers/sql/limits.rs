@@ -67,6 +67,8 @@ impl SqlOptions {
 pub(crate) struct Sql {
     pub(super) options: SqlOptions,
     turns: Turns,
+    /// Of answers of several statements, which wait for a model besides.
+    asks: Turns,
     lakes: Arc<Lakes>,
     threads: Threads,
 }
@@ -77,6 +79,7 @@ impl Sql {
         let of_one = options.at_once.max(1);
         Sql {
             turns: Turns::new(of_one.saturating_mul(CALLERS), of_one),
+            asks: Turns::new(of_one.saturating_mul(CALLERS), of_one),
             lakes: Arc::new(Lakes {
                 stores: Mutex::default(),
                 options: ReadOptions {
@@ -89,9 +92,18 @@ impl Sql {
         }
     }
 
-    /// A caller's turn.
+    /// A caller's turn at a statement.
     pub(super) async fn turn(&self, caller: &Caller) -> Result<Turn, Problem> {
-        let turn = tokio::time::timeout(WAIT, self.turns.take(caller)).await;
+        Sql::turn_of(&self.turns, caller).await
+    }
+
+    /// A caller's turn at an answer of several statements.
+    pub(super) async fn ask_turn(&self, caller: &Caller) -> Result<Turn, Problem> {
+        Sql::turn_of(&self.asks, caller).await
+    }
+
+    async fn turn_of(turns: &Turns, caller: &Caller) -> Result<Turn, Problem> {
+        let turn = tokio::time::timeout(WAIT, turns.take(caller)).await;
         turn.ok().and_then(Result::ok).ok_or_else(|| {
             Problem::new(
                 Code::Busy,
