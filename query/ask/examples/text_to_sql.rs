@@ -173,7 +173,7 @@ impl Bench {
             memory_bytes: 256 << 20,
             spill_bytes: 1 << 30,
         };
-        Engine::new(Arc::clone(&self.catalogue), limits).in_one_part()
+        Engine::new(Arc::clone(&self.catalogue), limits).for_plans()
     }
 
     /// The line of a question; none where its own SQL does not run.

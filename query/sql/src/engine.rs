@@ -83,11 +83,14 @@ impl Engine {
         }
     }
 
-    /// The same tables and limits, with each table read in one part: rows that an order leaves
-    /// equal come in the same order each time, and a LIMIT leaves the same ones.
+    /// The same tables and limits, for the statements of plans. Each table is read in one part:
+    /// rows that an order leaves equal come in the same order each time, and a LIMIT leaves the same
+    /// ones. NULLs come last unless the statement says otherwise: people and models who ask for the
+    /// greatest value do not mean one that is missing.
     #[must_use]
-    pub fn in_one_part(&self) -> Engine {
-        let config = self.session.config().clone().with_target_partitions(1);
+    pub fn for_plans(&self) -> Engine {
+        let mut config = self.session.config().clone().with_target_partitions(1);
+        "nulls_last".clone_into(&mut config.options_mut().sql_parser.default_null_ordering);
         let session = SessionStateBuilder::new_from_existing((*self.session).clone());
         Engine {
             session: Arc::new(session.with_config(config).build()),

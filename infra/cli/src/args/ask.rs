@@ -28,10 +28,10 @@ pub struct AskArgs {
     pub explain: bool,
     /// Tokens of prompts and answers that running the plan may take; more is refused before a model
     /// is asked.
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = "Budget", long, value_name = "N")]
     pub budget_tokens: Option<u64>,
     /// How long all may take.
-    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = duration)]
+    #[arg(help_heading = "Budget", long, value_name = "TIME", default_value = "10min", value_parser = duration)]
     pub budget_seconds: Duration,
     /// Ask no language model: simple questions are answered by rules.
     #[arg(long, conflicts_with_all = ["model", "endpoint"])]

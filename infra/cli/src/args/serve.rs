@@ -207,7 +207,8 @@ pub struct AddKeyArgs {
     /// the lake's URL and the table's name together. May be repeated [default: all tables].
     #[arg(long, value_name = "PATH", value_parser = path)]
     pub prefix: Vec<String>,
-    /// What the key may do: search, rows (see values of rows), admin. May be repeated.
+    /// What the key may do: search, rows (see values of rows), ask (have questions answered; with
+    /// search and rows), describe, admin. May be repeated.
     #[arg(long = "right", value_name = "RIGHT", default_values = ["search", "rows"])]
     pub rights: Vec<Right>,
     /// When the key ends to be valid: 2027-01-01T00:00:00Z, or a day, whose midnight in UTC is

@@ -77,7 +77,7 @@ pub enum Fault {
         stage: String,
     },
     /// The columns that a stage states are not those that come out.
-    #[error("stage '{stage}' states the columns {}, and {} come out", listed(.stated), listed(.found))]
+    #[error("stage '{stage}' states the columns {}, and {} come out: change its `columns`, or leave them out", listed(.stated), listed(.found))]
     Columns {
         /// The stage.
         stage: String,

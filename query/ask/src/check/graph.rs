@@ -109,8 +109,8 @@ fn circle(plan: &Plan, reads: &[BTreeSet<usize>], has_run: &[bool]) -> Vec<Strin
     names.collect()
 }
 
-/// A note for each stage that the answer does not need.
-pub(super) fn unused(plan: &Plan) -> Vec<String> {
+/// The stages that the answer needs.
+pub(super) fn needed(plan: &Plan) -> BTreeSet<&str> {
     let mut needed: BTreeSet<&str> = BTreeSet::new();
     let mut wanted = vec![plan.answer.as_str()];
     while let Some(name) = wanted.pop() {
@@ -120,11 +120,20 @@ pub(super) fn unused(plan: &Plan) -> Vec<String> {
             wanted.extend(stage.operation.stages());
         }
     }
+    needed
+}
+
+/// A note for each stage that the answer does not need.
+pub(super) fn unused(plan: &Plan) -> Vec<String> {
+    let needed = needed(plan);
     let unused = plan
         .stages
         .iter()
         .filter(|it| !needed.contains(it.name.as_str()));
-    let unused = unused.map(|it| format!("the answer does not need stage '{}'", it.name));
+    let unused = unused.map(|it| {
+        let name = &it.name;
+        format!("stage '{name}' is not run: the answer does not need it")
+    });
     unused.collect()
 }
 

@@ -76,9 +76,11 @@ impl Checked {
         &self.plan
     }
 
-    /// Its stages in the order in which they run.
+    /// The stages that the answer needs, in the order in which they run.
     pub fn stages(&self) -> impl Iterator<Item = &Stage> {
-        self.order.iter().map(|place| &self.plan.stages[*place])
+        let needed = graph::needed(&self.plan);
+        let stages = self.order.iter().map(|place| &self.plan.stages[*place]);
+        stages.filter(move |it| needed.contains(it.name.as_str()))
     }
 
     /// The columns of a stage's rows.
@@ -97,7 +99,7 @@ impl Checked {
     /// Whether a model is asked for it.
     #[must_use]
     pub fn needs_model(&self) -> bool {
-        self.plan.needs_model()
+        self.stages().any(|it| it.operation.is_semantic())
     }
 }
 

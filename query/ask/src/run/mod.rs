@@ -101,9 +101,17 @@ pub enum RunError {
         /// Its operation.
         operation: &'static str,
     },
+    /// The budget is so much smaller than what will be needed that it was not counted to the end.
+    #[error(
+        "the plan needs more than {counted} tokens, which is several times what may be spent: filter rows in SQL before a model sees them"
+    )]
+    Endless {
+        /// Tokens that were counted.
+        counted: u64,
+    },
     /// The budget is smaller than what will be needed.
     #[error(
-        "the plan needs {needed} tokens or more, and --budget-tokens allows {budget}: raise it, or filter rows in SQL before a model sees them"
+        "the plan needs about {needed} tokens, and --budget-tokens allows {budget}: raise it, or filter rows in SQL before a model sees them"
     )]
     Budget {
         /// Tokens of prompts and answers.
@@ -164,7 +172,7 @@ impl<'a> Runner<'a> {
     ) -> Runner<'a> {
         Runner {
             // In one part: rows that tie come in one order, as they did when the plan was chosen.
-            engine: engine.with_rows(MOST_ROWS).in_one_part(),
+            engine: engine.with_rows(MOST_ROWS).for_plans(),
             checked,
             done: HashMap::new(),
             on,
@@ -430,10 +438,7 @@ fn too_much(stage: &Stage, most: usize) -> RunError {
 /// What stopped an estimate: a budget that is smaller than what was counted by then.
 fn estimating(stage: &Stage, cause: SemanticError) -> RunError {
     match cause {
-        SemanticError::TokensSpent(budget) => RunError::Budget {
-            needed: budget.saturating_add(1),
-            budget,
-        },
+        SemanticError::TokensSpent(counted) => RunError::Endless { counted },
         cause => RunError::Semantic {
             stage: stage.name.clone(),
             cause: Box::new(cause),

@@ -22,6 +22,8 @@ use super::question::{Form, Question};
 const CHUNK: usize = 2048;
 /// Failures in a row after which a model is not asked on, where it has no more under way.
 const FAILURES: usize = 16;
+/// Tokens that an estimate counts, however small the budget is.
+const COUNTED: u64 = 100_000;
 /// Words of texts that are made up for a chunk of questions: where many are asked, how long each
 /// answer is changes nothing.
 const WORDS: usize = 8_192;
@@ -153,9 +155,13 @@ impl Asker {
             model: Arc::clone(&self.model),
             embedder: self.embedder.clone(),
             kept: Arc::clone(&self.kept),
-            // Who waits for it bounds its time.
+            // Who waits for it bounds its time. Beyond the budget it counts on for a while, so
+            // that it can say what is needed.
             budget: Budget {
-                tokens: self.budget.tokens,
+                tokens: self
+                    .budget
+                    .tokens
+                    .map(|it| it.saturating_mul(4).max(COUNTED)),
                 time: None,
             },
             began: Instant::now(),

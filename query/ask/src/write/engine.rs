@@ -22,7 +22,7 @@ impl EngineTryOut {
     /// LIMIT leaves the same ones each time, and votes do not change.
     #[must_use]
     pub fn new(engine: &Engine) -> EngineTryOut {
-        EngineTryOut(engine.in_one_part())
+        EngineTryOut(engine.for_plans())
     }
 
     async fn tried(&self, stage: &SqlStage) -> Result<Tried, SqlError> {

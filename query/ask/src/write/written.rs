@@ -253,6 +253,21 @@ impl Written {
         }
     }
 
+    /// What kept every statement from running that is not the statements' fault: a limit, or rows
+    /// that cannot be read.
+    #[must_use]
+    pub fn hindrance(&self) -> Option<&str> {
+        let mut hindrances = self.candidates.iter().map(|it| match &it.outcome {
+            Outcome::Refused {
+                error,
+                is_of_statement: false,
+            } => Some(error.as_str()),
+            _ => None,
+        });
+        let first = hindrances.next()??;
+        hindrances.all(|it| it.is_some()).then_some(first)
+    }
+
     fn results(&self) -> Vec<Option<&Tried>> {
         self.candidates.iter().map(Candidate::result).collect()
     }

@@ -372,7 +372,7 @@ async fn texts_are_compared_with_numbers_as_the_numbers_that_they_are() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tables_are_read_in_one_part_where_ties_have_to_fall_alike() {
+async fn statements_of_plans_read_tables_in_one_part_and_have_nulls_last() {
     let made = Made::new().await;
     let sql = "EXPLAIN SELECT customerid FROM orders GROUP BY customerid ORDER BY count(*) LIMIT 1";
     let limits = Limits {
@@ -386,7 +386,14 @@ async fn tables_are_read_in_one_part_where_ties_have_to_fall_alike() {
         std::thread::available_parallelism().is_ok_and(|it| it.get() > 1),
         "{several}"
     );
-    let one = ask(&engine.in_one_part(), sql).await.unwrap();
+    let one = ask(&engine.for_plans(), sql).await.unwrap();
     let one = one.lines().join("\n");
     assert!(!one.contains("RepartitionExec"), "{one}");
+    let greatest = "SELECT credit FROM customers ORDER BY credit DESC LIMIT 1";
+    let greatest = ask(&engine.for_plans(), greatest).await.unwrap();
+    assert!(
+        greatest.lines().join(" ").contains("10.5"),
+        "{:?}",
+        greatest.lines()
+    );
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use limn_ask::plan::Plan;
 use limn_ask::run::Event;
 use limn_ask::semantic::{AnswersInIndex, AnswersInMemory, Asker, Budget, KeptAnswers};
@@ -70,7 +70,13 @@ pub async fn run(args: AskArgs) -> anyhow::Result<Outcome> {
             let (written, cells, model) = planned;
             writing = model.map(|it| it.spent()).unwrap_or_default();
             let Some(plan) = written.plan.clone() else {
+                if let Some(hindrance) = written.hindrance() {
+                    bail!("no statement could be run: {hindrance}");
+                }
                 let mut answer = planning::unanswered(&args, &written, &cells);
+                if args.plan_only && !args.json.json {
+                    bail!(answer.notes.join("; "));
+                }
                 answer.cost.writing = writing;
                 answer.cost.seconds = start.elapsed().as_secs_f64();
                 show(&args, &answer)?;
@@ -165,7 +171,7 @@ fn plan_of(path: &Path, question: &str) -> anyhow::Result<Plan> {
             fs::File::open(path).and_then(|file| file.take(MOST_PLAN).read_to_string(&mut text)),
         ),
     };
-    read.with_context(|| format!("the plan in {from} cannot be read"))?;
+    read.map_err(|error| anyhow::anyhow!("the plan in {from} cannot be read: {error}"))?;
     let mut plan: Plan = serde_json::from_str(&text)
         .map_err(|error| anyhow::anyhow!("the plan in {from} cannot be understood: {error}"))?;
     if !question.is_empty() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use limn_ask::semantic::KeptAnswers;
-use limn_ask::write::{EngineTryOut, Written, write};
+use limn_ask::write::{EngineTryOut, Unwritten, Written, write};
 use limn_ask::{AskAnswer, KeptModel};
 use limn_cells::CellsAnswer;
 use limn_models::LanguageModel;
@@ -76,7 +76,17 @@ pub fn unanswered(args: &AskArgs, written: &Written, cells: &CellsAnswer) -> Ask
         .unwritten
         .map_or_else(String::new, |why| why.to_string());
     let looked: Vec<String> = written.looked_at.iter().map(|it| one_line(it)).collect();
-    let mut notes = vec![format!("cannot be answered from this lake: {why}")];
+    let head = match written.unwritten {
+        Some(Unwritten::NothingFits | Unwritten::AllEmpty | Unwritten::NoTables) => {
+            "cannot be answered from this lake"
+        }
+        _ => "not answered",
+    };
+    let mut notes = vec![format!("{head}: {why}")];
+    if !written.unread.is_empty() {
+        let words: Vec<String> = written.unread.iter().map(|it| one_line(it)).collect();
+        notes.push(format!("no rule reads: {}", words.join(", ")));
+    }
     if !looked.is_empty() {
         notes.push(format!("looked at {}", looked.join(", ")));
     }

@@ -27,6 +27,10 @@ pub fn answer(answer: &AskAnswer, explains: bool) -> io::Result<()> {
     if answer.rows.len() > 1 || answer.columns.len() > 1 {
         writeln!(out)?;
         rows(&mut out, &answer.columns, &answer.rows, PRINTED)?;
+        let rest = answer.rows.len().saturating_sub(PRINTED);
+        if rest > 0 {
+            writeln!(out, "{}", style.dim(&format!("{rest} more: --json")))?;
+        }
     }
     for cited in &answer.citations {
         let rest = cited.values.len().saturating_sub(BEHIND);

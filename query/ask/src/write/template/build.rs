@@ -27,6 +27,14 @@ pub(super) fn statement(reading: &Reading, tables: &Tables<'_>) -> Option<String
     if ordered.is_some() && (reading.counts || !computed.is_empty() || !groups.is_empty()) {
         return None;
     }
+    // "Which book has the most pages" asks for the book, of which no column is named.
+    let is_extreme = |it: &&Mention| {
+        let extreme = |it: &Function| matches!(it, Function::Most | Function::Least);
+        it.functions.iter().any(extreme)
+    };
+    if targets.is_empty() && reading.asks_which && computed.iter().any(|it| is_extreme(it)) {
+        return None;
+    }
     let condition = from.condition(reading);
     let source = format!("FROM {}{condition}", from.sql);
     let column = |it: &&Mention| from.column(it.column);

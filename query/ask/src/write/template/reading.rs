@@ -142,6 +142,8 @@ pub(super) struct Reading {
     pub(super) top: Option<u64>,
     /// Whether rows in an order come the greatest first.
     pub(super) is_descending: bool,
+    /// Whether it asks which or who.
+    pub(super) asks_which: bool,
     is_unclear: bool,
 }
 
@@ -158,8 +160,12 @@ impl Reading {
             by_count: None,
             top: None,
             is_descending: false,
+            asks_which: false,
             is_unclear: false,
         };
+        let which = ["which", "who", "whose"];
+        let mut words = reading.words.0.iter();
+        reading.asks_which = words.any(|it| which.contains(&it.written.as_str()));
         reading.is_unclear = reading
             .words
             .0

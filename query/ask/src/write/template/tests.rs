@@ -92,6 +92,10 @@ fn a_column_that_is_called_as_its_table_is_not_what_is_counted() {
     for (question, sql) in [
         ("How many visits are there?", "SELECT count(*) FROM visits"),
         (
+            "What is the greatest cost of visits?",
+            "SELECT max(cost) FROM visits",
+        ),
+        (
             "What is the total cost of visits?",
             "SELECT sum(cost) FROM visits",
         ),
@@ -99,6 +103,9 @@ fn a_column_that_is_called_as_its_table_is_not_what_is_counted() {
         let written = statement(question, &Tables::of(&known));
         assert_eq!(written.as_deref(), Ok(sql), "{question}");
     }
+    // Not the cost is asked for.
+    let which = statement("Which visit has the greatest cost?", &Tables::of(&known));
+    assert!(which.is_err(), "{which:?}");
 }
 
 #[test]

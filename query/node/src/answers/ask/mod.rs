@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use limn_ask::plan::Plan;
 use limn_ask::run::Event;
 use limn_ask::semantic::{Asker, Budget, KeptAnswers};
-use limn_ask::write::{EngineTryOut, Written, write};
+use limn_ask::write::{EngineTryOut, Unwritten, Written, write};
 use limn_ask::{AskAnswer, Asking, KeptModel, SpentTokens};
 use limn_models::LanguageModel;
 use limn_segment::{TableKey, TableRecord};
@@ -176,7 +176,7 @@ impl Checked {
         if question.trim().is_empty() && request.plan.is_none() {
             return Err(Problem::bad(
                 "there is no question and no plan",
-                "ask in plain words (q), or send a plan",
+                "ask in plain words, or send a plan",
             ));
         }
         if request.plan.is_some() && (request.tables.is_some() || request.prefix.is_some()) {
@@ -337,7 +337,17 @@ fn unanswered(question: &str, written: &Written) -> AskAnswer {
     let why = written
         .unwritten
         .map_or_else(String::new, |why| why.to_string());
-    let mut notes = vec![format!("cannot be answered from this lake: {why}")];
+    let head = match written.unwritten {
+        Some(Unwritten::NothingFits | Unwritten::AllEmpty | Unwritten::NoTables) => {
+            "cannot be answered from this lake"
+        }
+        _ => "not answered",
+    };
+    let mut notes = vec![format!("{head}: {why}")];
+    if !written.unread.is_empty() {
+        let words: Vec<String> = written.unread.iter().map(|it| one_line(it)).collect();
+        notes.push(format!("no rule reads: {}", words.join(", ")));
+    }
     let looked: Vec<String> = written.looked_at.iter().map(|it| one_line(it)).collect();
     if !looked.is_empty() {
         notes.push(format!("looked at {}", looked.join(", ")));

@@ -112,7 +112,7 @@ pub(in crate::answers) fn of_plan(error: &AskError, limits: &Limits) -> Problem 
             format!("the plan needs about {needed} tokens, and {budget} may be spent"),
             "filter rows in SQL before a model sees them, or allow more (budget_tokens)",
         ),
-        AskError::Run(error @ RunError::TooMuch { .. }) => {
+        AskError::Run(error @ (RunError::TooMuch { .. } | RunError::Endless { .. })) => {
             Problem::bad(error.to_string(), "mend the plan and send it again")
         }
         AskError::Run(RunError::Semantic { stage, cause }) => {
