@@ -32,7 +32,7 @@ pub(super) fn statement(reading: &Reading, tables: &Tables<'_>) -> Option<String
         let extreme = |it: &Function| matches!(it, Function::Most | Function::Least);
         it.functions.iter().any(extreme)
     };
-    if targets.is_empty() && reading.asks_which && computed.iter().any(|it| is_extreme(it)) {
+    if targets.is_empty() && reading.asks_which && computed.iter().any(is_extreme) {
         return None;
     }
     let condition = from.condition(reading);
