@@ -17,6 +17,7 @@ use crate::check::columns_of;
 use crate::plan::{Column, Operation, Plan};
 use crate::run::{Done, Runner, Told};
 use crate::semantic::Spent;
+use crate::write::{Unwritten, Written};
 
 /// Rows of an answer that are given.
 pub const MOST_ROWS: usize = 1_000;
@@ -254,6 +255,32 @@ pub(crate) fn of_run(
 }
 
 impl AskAnswer {
+    /// The answer to a question for which no plan was written: why, and what was looked at.
+    #[must_use]
+    pub fn unanswered(question: &str, written: &Written) -> AskAnswer {
+        let why = written.unwritten;
+        let head = match why {
+            Some(Unwritten::NothingFits | Unwritten::AllEmpty | Unwritten::NoTables) => {
+                "cannot be answered from this lake"
+            }
+            _ => "not answered",
+        };
+        let why = why.map_or_else(String::new, |why| why.to_string());
+        let mut notes = vec![format!("{head}: {why}")];
+        let lists = [
+            ("no rule reads:", &written.unread),
+            ("looked at", &written.looked_at),
+        ];
+        for (what, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
+            let names: Vec<String> = names.iter().map(|it| one_line(it)).collect();
+            notes.push(format!("{what} {}", names.join(", ")));
+        }
+        // A search that finds nothing says so, too.
+        let further = written.notes.iter().filter(|it| **it != why);
+        notes.extend(further.cloned());
+        AskAnswer::none(question, notes)
+    }
+
     /// The keys of the tables that it reads.
     pub fn table_keys(&self) -> impl Iterator<Item = TableKey> {
         self.tables.iter().map(|it| TableKey {

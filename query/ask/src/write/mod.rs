@@ -46,6 +46,8 @@ pub use written::{Candidate, Origin, Outcome, Spent, Unwritten, Written};
 
 /// Bytes of a question, at most.
 pub const QUESTION: usize = 4_000;
+/// Rows of a candidate's result that are compared, at most: for the engine that tries it.
+pub const TRIED: u64 = 10_000;
 /// Times that a model is asked again for a statement that does not do.
 pub const REPAIRS: usize = 3;
 /// Changes that are made to a statement before that.

@@ -67,13 +67,13 @@ pub async fn run(args: AskArgs) -> anyhow::Result<Outcome> {
         None => {
             let (model, kept) = (model.clone(), Arc::clone(&kept));
             let planned = planning::planned(&args, &engine, model, kept, until).await?;
-            let (written, cells, model) = planned;
+            let (written, model) = planned;
             writing = model.map(|it| it.spent()).unwrap_or_default();
             let Some(plan) = written.plan.clone() else {
                 if let Some(hindrance) = written.hindrance() {
                     bail!("no statement could be run: {hindrance}");
                 }
-                let mut answer = planning::unanswered(&args, &written, &cells);
+                let mut answer = AskAnswer::unanswered(&args.question.join(" "), &written);
                 if args.plan_only && !args.json.json {
                     bail!(answer.notes.join("; "));
                 }
@@ -82,7 +82,7 @@ pub async fn run(args: AskArgs) -> anyhow::Result<Outcome> {
                 show(&args, &answer)?;
                 return Ok(Outcome::Done);
             };
-            notes.extend(written.notes.into_iter().chain(cells.notes));
+            notes.extend(written.notes);
             plan
         }
     };

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use limn_ask::KeptModel;
 use limn_ask::semantic::KeptAnswers;
-use limn_ask::write::{EngineTryOut, Unwritten, Written, write};
-use limn_ask::{AskAnswer, KeptModel};
-use limn_cells::CellsAnswer;
+use limn_ask::write::{EngineTryOut, TRIED, Written, write};
 use limn_models::LanguageModel;
 use limn_sql::Engine;
 
@@ -15,8 +14,6 @@ use crate::commands::{cells, language_model};
 use crate::progress::Waiting;
 use crate::text::one_line;
 
-/// Rows of a candidate's result that are compared.
-const TRIED: u64 = 10_000;
 /// What to do for better answers.
 const NO_MODEL: &str = "no language model was asked: one that writes SQL is fetched by `limn models pull qwen2.5-coder-1.5b`, or named with --endpoint and --endpoint-model";
 
@@ -32,14 +29,14 @@ pub async fn model(args: &AskArgs) -> anyhow::Result<Option<Arc<dyn LanguageMode
     }
 }
 
-/// What was written for the question of the arguments, and what was looked at for it.
+/// What was written for the question of the arguments, and by which model.
 pub async fn planned(
     args: &AskArgs,
     engine: &Engine,
     model: Option<Arc<dyn LanguageModel>>,
     kept: Arc<dyn KeptAnswers>,
     until: Instant,
-) -> anyhow::Result<(Written, CellsAnswer, Option<Arc<KeptModel>>)> {
+) -> anyhow::Result<(Written, Option<Arc<KeptModel>>)> {
     let waiting = Waiting::start("looking for tables, columns and cells".to_owned());
     let gathered = cells::gather(&cells_args(args)).await;
     waiting.finish();
@@ -67,31 +64,8 @@ pub async fn planned(
     if model.is_none() && !args.no_model {
         written.notes.push(NO_MODEL.to_owned());
     }
-    Ok((written, cells, model))
-}
-
-/// The answer to a question for which nothing was written.
-pub fn unanswered(args: &AskArgs, written: &Written, cells: &CellsAnswer) -> AskAnswer {
-    let why = written
-        .unwritten
-        .map_or_else(String::new, |why| why.to_string());
-    let looked: Vec<String> = written.looked_at.iter().map(|it| one_line(it)).collect();
-    let head = match written.unwritten {
-        Some(Unwritten::NothingFits | Unwritten::AllEmpty | Unwritten::NoTables) => {
-            "cannot be answered from this lake"
-        }
-        _ => "not answered",
-    };
-    let mut notes = vec![format!("{head}: {why}")];
-    if !written.unread.is_empty() {
-        let words: Vec<String> = written.unread.iter().map(|it| one_line(it)).collect();
-        notes.push(format!("no rule reads: {}", words.join(", ")));
-    }
-    if !looked.is_empty() {
-        notes.push(format!("looked at {}", looked.join(", ")));
-    }
-    notes.extend(written.notes.iter().chain(&cells.notes).cloned());
-    AskAnswer::none(&args.question.join(" "), notes)
+    written.notes.extend(cells.notes);
+    Ok((written, model))
 }
 
 /// The tables of a question, found as for a set.

@@ -13,11 +13,10 @@ use std::time::{Duration, Instant};
 use limn_ask::plan::Plan;
 use limn_ask::run::Event;
 use limn_ask::semantic::{Asker, Budget, KeptAnswers};
-use limn_ask::write::{EngineTryOut, Unwritten, Written, write};
+use limn_ask::write::{EngineTryOut, TRIED, Written, write};
 use limn_ask::{AskAnswer, Asking, KeptModel, SpentTokens};
 use limn_models::LanguageModel;
 use limn_segment::{TableKey, TableRecord};
-use limn_store::one_line;
 use serde::Deserialize;
 use tokio::sync::mpsc::UnboundedSender;
 use utoipa::ToSchema;
@@ -36,8 +35,6 @@ use crate::problem::{Code, Problem};
 const QUESTION: usize = 4_000;
 /// Time in which an answer that is late keeps what a model has answered.
 const KEEPING: Duration = Duration::from_secs(1);
-/// Rows of a candidate's result that are compared.
-const TRIED: u64 = 10_000;
 
 /// How a node answers questions.
 #[derive(Clone)]
@@ -136,7 +133,7 @@ pub async fn ask(
                     plan
                 }
                 None => {
-                    let mut answer = unanswered(&asked.question, &written);
+                    let mut answer = AskAnswer::unanswered(&asked.question, &written);
                     answer.cost.writing = writing;
                     answer.cost.seconds = start.elapsed().as_secs_f64();
                     return Ok(answer);
@@ -330,30 +327,4 @@ async fn records(
         .await?
         .into_iter()
         .collect())
-}
-
-/// The answer to a question for which nothing was written.
-fn unanswered(question: &str, written: &Written) -> AskAnswer {
-    let why = written
-        .unwritten
-        .map_or_else(String::new, |why| why.to_string());
-    let head = match written.unwritten {
-        Some(Unwritten::NothingFits | Unwritten::AllEmpty | Unwritten::NoTables) => {
-            "cannot be answered from this lake"
-        }
-        _ => "not answered",
-    };
-    let mut notes = vec![format!("{head}: {why}")];
-    if !written.unread.is_empty() {
-        let words: Vec<String> = written.unread.iter().map(|it| one_line(it)).collect();
-        notes.push(format!("no rule reads: {}", words.join(", ")));
-    }
-    let looked: Vec<String> = written.looked_at.iter().map(|it| one_line(it)).collect();
-    if !looked.is_empty() {
-        notes.push(format!("looked at {}", looked.join(", ")));
-    }
-    // A search that finds nothing says so, too.
-    let further = written.notes.iter().filter(|it| **it != why);
-    notes.extend(further.cloned());
-    AskAnswer::none(question, notes)
 }
