@@ -16,8 +16,12 @@ pub const CATALOG_FORMAT: u32 = 2;
 /// The source of a registered context: it stays when its table goes.
 pub const REGISTERED: &str = "registered";
 pub(crate) const FORMAT_KEY: &str = "limn.catalog.format";
-/// Rows encoded or decoded at a time: bounds the memory that a large catalog file takes.
+/// Rows encoded or decoded at a time, at most: bounds the memory that a large catalog file takes.
 pub(crate) const BATCH_ROWS: usize = 512;
+/// Columns and files encoded at a time, unless one row has more: rows of wide tables are large.
+pub(crate) const BATCH_PARTS: usize = 16_384;
+/// Bytes decoded at a time, about, by what a file says of its row groups.
+pub(crate) const BATCH_BYTES: i64 = 8 << 20;
 
 /// What is known of one table. Written as JSON it has no sketches: catalogs have them in binary.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -10,8 +10,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection, RowSelector};
+use parquet::file::metadata::RowGroupMetaData;
 
-use crate::catalog::{BATCH_ROWS, CATALOG_FORMAT, FORMAT_KEY, TableRecord};
+use crate::catalog::{BATCH_BYTES, BATCH_ROWS, CATALOG_FORMAT, FORMAT_KEY, TableRecord};
 use crate::catalog_rows::records;
 use crate::error::SegmentError;
 use crate::table::TableKey;
@@ -170,8 +171,9 @@ fn visit_unguarded(
             .with_row_groups(groups)
             .with_row_selection(selection);
     }
+    let batch_rows = batch_rows(builder.metadata().row_groups());
     let reader = builder
-        .with_batch_size(BATCH_ROWS)
+        .with_batch_size(batch_rows)
         .build()
         .map_err(|e| damaged(e.to_string()))?;
     let rows = what.rows;
@@ -193,6 +195,16 @@ fn visit_unguarded(
         return Err(wrong());
     }
     Ok(())
+}
+
+/// How many rows are decoded at a time: fewer of wide tables.
+fn batch_rows(groups: &[RowGroupMetaData]) -> usize {
+    let widest = groups.iter().map(|group| {
+        let rows = group.num_rows().max(1);
+        (group.total_byte_size().max(0) / rows).max(1)
+    });
+    let rows = BATCH_BYTES / widest.max().unwrap_or(1);
+    usize::try_from(rows).map_or(1, |rows| rows.clamp(1, BATCH_ROWS))
 }
 
 /// The row groups that hold selected rows, and where the rows are in these alone.

@@ -12,7 +12,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
-use crate::catalog::{BATCH_ROWS, CATALOG_FORMAT, FORMAT_KEY, TableRecord};
+use crate::catalog::{BATCH_PARTS, BATCH_ROWS, CATALOG_FORMAT, FORMAT_KEY, TableRecord};
 use crate::error::SegmentError;
 use crate::sketches::{field_of_column, field_of_file, with_sketches};
 
@@ -71,7 +71,7 @@ pub fn write_catalog(records: &[TableRecord]) -> Result<Bytes, SegmentError> {
         .with_skip_arrow_metadata(true);
     let mut writer = ArrowWriter::try_new_with_options(Vec::new(), Arc::clone(&schema), options)
         .map_err(|e| failed(e.to_string()))?;
-    for rows in records.chunks(BATCH_ROWS) {
+    for rows in batches(records) {
         let mut decoder = ReaderBuilder::new(Arc::clone(&schema))
             .build_decoder()
             .map_err(|e| failed(e.to_string()))?;
@@ -85,6 +85,25 @@ pub fn write_catalog(records: &[TableRecord]) -> Result<Bytes, SegmentError> {
         .into_inner()
         .map_err(|e| failed(e.to_string()))?
         .into())
+}
+
+/// The records in batches of a bounded size, in order.
+fn batches(records: &[TableRecord]) -> impl Iterator<Item = &[TableRecord]> {
+    let parts = |record: &TableRecord| record.columns.len() + record.files.len();
+    let mut left = records;
+    std::iter::from_fn(move || {
+        let first = parts(left.first()?);
+        let others = left.iter().skip(1).take(BATCH_ROWS - 1);
+        let rows = 1 + others
+            .scan(first, |taken, record| {
+                *taken += parts(record);
+                (*taken <= BATCH_PARTS).then_some(())
+            })
+            .count();
+        let (batch, rest) = left.split_at(rows);
+        left = rest;
+        Some(batch)
+    })
 }
 
 fn schema() -> Schema {

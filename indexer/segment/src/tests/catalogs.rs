@@ -131,6 +131,18 @@ fn records_come_back() {
 }
 
 #[test]
+fn wide_records_come_back_among_narrow_ones() {
+    let mut records: Vec<TableRecord> = (0..40).map(record).collect();
+    for (at, width) in [(0, 16_384), (3, 9_000), (4, 9_000), (5, 1), (39, 20_000)] {
+        let column = ColumnRecord::default();
+        records[at].columns = vec![column; width];
+        records[at].sketches = Sketches::default();
+    }
+    let bytes = write_catalog(&records).unwrap();
+    assert!(read_catalog("c", bytes, 40).unwrap() == records);
+}
+
+#[test]
 fn sketches_are_columns_that_any_parquet_tool_reads_and_a_lone_files_are_written_once() {
     let long = |at: u64| {
         let bytes = (0..2_000).map(|i: u64| (i * i * (at + 3)).to_le_bytes()[1]);
