@@ -59,6 +59,17 @@ test("a question is answered from rows by a key, kept in the address, and announ
     assert.match(await page.textContent(".answer .partners"), new RegExp(`${answered.table}.*1 file · snapshot \\d · version [0-9a-f]{12}$`));
     assert.match(await page.textContent(".stage .statement"), new RegExp(answered.statement));
     assert.match(await page.textContent(".spent"), /Time.*To write the plan\d+ questions? to a model.*To run it0 questions to a model/);
+    // What is asked further is one question with it.
+    await page.fill("[name=further]", "highest first");
+    await page.press("[name=further]", "Enter");
+    await page.waitForFunction((q) => new URL(location.href).searchParams.get("q") !== q, answered.question);
+    await page.waitForSelector(".said");
+    await settled(page);
+    assert.equal(asked.at(-1).q, `${answered.question.replace(/\?$/, "")}, highest first`);
+    assert.equal(await page.inputValue("#q"), asked.at(-1).q);
+    await page.goBack();
+    await page.waitForSelector(".said");
+    assert.equal(await page.inputValue("#q"), answered.question);
     // Enter goes the way of the address, and Tab leads to the other one.
     await page.focus("#q");
     await page.keyboard.press("Enter");

@@ -3,11 +3,11 @@
 
 mod account;
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
 
 use futures::StreamExt;
-use limn_lake::Contexts;
 use limn_lake::layout::is_data;
 use limn_segment::{Compacted, Policy, PublishError, SegmentError, nonce};
 
@@ -23,11 +23,11 @@ use crate::open::{Opened, Opening};
 use crate::options::{IndexSettings, Narrate, shards};
 use crate::plan::{Plan, Planner};
 use crate::progress::Progress;
-use crate::published::Published;
+use crate::publish::PublishedEpoch;
 use crate::report::{CompactedTotals, Failure, Report};
 use crate::scope::{Part, Scope};
 
-use account::{LeftOut, joined_note};
+use account::{Account, joined_note, orphan_notes};
 
 /// A lake and its index, with everything a round shares.
 pub struct Round {
@@ -40,61 +40,6 @@ pub struct Round {
     /// Remarks from the opening.
     notes: Vec<String>,
     started: Instant,
-}
-
-/// Notes on contexts that name no table. Of those that were `given` to this run, the ones are kept
-/// that are of a table that was there. Where filters leave something out, that may be what they
-/// name.
-fn orphan_notes(
-    orphans: &[String],
-    given: &Contexts,
-    published: &Published,
-    filtered: usize,
-) -> Vec<String> {
-    let kept = published.registered();
-    let has = |contexts: &Contexts, name: &str| contexts.keys().any(|it| it.as_str() == name);
-    let note = |orphan: &String| {
-        if has(given, orphan) && !has(&kept, orphan) {
-            format!(
-                "context of '{orphan}' names no table of the lake, and is not kept: give it again when the table is there"
-            )
-        } else if is_text_file(orphan) {
-            format!(
-                "the text '{orphan}' names no table of the lake: a text is about the table of its own name beside it (limn tables lists names), a README about its folder"
-            )
-        } else {
-            format!(
-                "the text registered for '{orphan}' waits: no table of the lake has that name; if it was renamed, register the text again (limn context)"
-            )
-        }
-    };
-    match orphans {
-        [first, _, ..] if filtered > 0 => vec![format!(
-            "contexts that name no table of the lake, which filters may leave out: {}, such as that of '{first}'",
-            orphans.len()
-        )],
-        orphans => {
-            let (files, others): (Vec<&String>, Vec<&String>) =
-                orphans.iter().partition(|orphan| is_text_file(orphan));
-            let folded = match files.as_slice() {
-                [first, .., _] if files.len() > MOST_ORPHANS => vec![format!(
-                    "{} texts name no table of the lake, such as '{first}': a text is about the table of its own name beside it, a README about its folder",
-                    files.len()
-                )],
-                files => files.iter().copied().map(note).collect(),
-            };
-            others.into_iter().map(note).chain(folded).collect()
-        }
-    }
-}
-
-/// Up to so many texts that describe no table get a note each; more of them share one.
-const MOST_ORPHANS: usize = 3;
-
-/// Whether what a context is called by is a file of text, and no table.
-fn is_text_file(name: &str) -> bool {
-    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
-    matches!(extension, Some("md" | "txt" | "html" | "htm" | "pdf"))
 }
 
 fn totals(compacted: &Compacted) -> CompactedTotals {
@@ -204,6 +149,42 @@ impl Round {
     /// # Errors
     /// Those of [`index_lake`](crate::index_lake).
     pub async fn carry_out(self, kept: &mut Option<Dataflow>) -> Result<Report, PipelineError> {
+        self.check_filters()?;
+        let (listing, mut account) = self.list().await?;
+        let plan = self.plan(listing, &mut account).await?;
+        let (driven, followers) = self.drive(plan, kept, &mut account).await?;
+        let mut stopped = self.is_cut_short(driven.left, &mut account.notes);
+        self.note_what_was_published(&driven.published, &mut account.notes);
+        let mut compacted = None;
+        if !stopped && self.opening.options.compact && self.has_published().await {
+            match self.unless_stopped(self.compact(&mut account.notes)).await {
+                Ok(done) => compacted = done?,
+                Err(_) => {
+                    stopped = true;
+                    account.notes.push("stopped before the index was compacted: it is whole, and the next run that publishes, or limn compact, does it".into());
+                }
+            }
+        }
+        let mut report = self.report(account, driven.published).await;
+        self.count(&mut report, &followers);
+        if let Some(compacted) = compacted {
+            report.snapshot = compacted.snapshot;
+            report.compacted = Some(totals(&compacted));
+        }
+        report.stopped = stopped;
+        Ok(report)
+    }
+
+    /// What this comes to, unless the run is stopped meanwhile.
+    async fn unless_stopped<T>(&self, of: impl Future<Output = T>) -> Result<T, PipelineError> {
+        let stop = &self.opening.options.stop;
+        stop.run_until_cancelled(of)
+            .await
+            .ok_or(PipelineError::Stopped)
+    }
+
+    /// Lists the lake, with what is in its containers and logs.
+    async fn list(&self) -> Result<(Listing, Account), PipelineError> {
         let Opening {
             lake,
             index,
@@ -211,66 +192,81 @@ impl Round {
             progress,
             ..
         } = &self.opening;
-        let (published, stages) = (&self.opening.known.published, &self.opened.stages);
-        let stop = options.stop.clone();
-        self.check_filters()?;
+        let published = &self.opening.known.published;
         let selection = selection(&self.terms.filters)?;
         let places = published.places();
         let scope = (&options.scope, &places);
         let listing = Listing::of(lake, index, scope, &selection, progress);
-        let listing = stop.run_until_cancelled(listing).await;
-        let mut listing = listing.ok_or(PipelineError::Stopped)??;
+        let mut listing = self.unless_stopped(listing).await??;
         let (filtered, objects) = (listing.left_out.len(), listing.objects.len());
-        let listed = objects + filtered;
-        let options_of_files = stages.reader.options();
-        let opened = listing.open_containers(lake, published, &selection, options_of_files);
-        let opened = stop.run_until_cancelled(opened).await;
-        opened.ok_or(PipelineError::Stopped)?;
-        let logs = stop
-            .run_until_cancelled(listing.open_logs(lake, published, &selection))
-            .await;
-        logs.ok_or(PipelineError::Stopped)?;
-        let filtered = filtered + listing.members_left_out;
-        let known = published.table_count();
-        // An unmounted disk and a mistyped prefix look like a lake from which all is gone.
-        let is_suspicious = known > 0 || lake.local_root().is_none();
+        let options_of_files = self.opened.stages.reader.options();
+        self.unless_stopped(listing.open_containers(lake, published, &selection, options_of_files))
+            .await?;
+        self.unless_stopped(listing.open_logs(lake, published, &selection))
+            .await?;
+        let mut account = Account::new(listing.part.clone(), self.notes.clone());
+        account.listed = objects + filtered;
+        account.left_out.filtered = filtered + listing.members_left_out;
+        account.failures.append(&mut listing.failures);
+        account.notes.append(&mut listing.notes);
+        self.check_listed(&listing, objects, account.left_out.filtered)
+            .await?;
+        Ok((listing, account))
+    }
+
+    /// An unmounted disk and a mistyped prefix look like a lake from which all is gone, and so do
+    /// filters that leave nothing.
+    async fn check_listed(
+        &self,
+        listing: &Listing,
+        objects: usize,
+        filtered: usize,
+    ) -> Result<(), PipelineError> {
+        if self.opening.options.allow_empty {
+            return Ok(());
+        }
+        let lake = &self.opening.lake;
+        let known = self.opening.known.published.table_count();
         let mut is_empty = objects == 0 && listing.is_empty();
         if is_empty && listing.part.folders != Part::whole().folders {
             is_empty = lake.list("").next().await.is_none();
         }
-        if is_empty && is_suspicious && !options.allow_empty {
+        if is_empty && (known > 0 || lake.local_root().is_none()) {
             return Err(PipelineError::EmptyLake {
                 lake: lake.url().to_owned(),
                 tables: known,
             });
         }
-        let is_left = || listing.objects.iter().any(|it| is_data(&it.path));
         let may_be_left = listing.part.is_partial()
             || known == 0
             || filtered == 0
             || !listing.unlisted.is_empty();
-        if !may_be_left && !options.allow_empty && !is_left() {
+        if !may_be_left && !listing.objects.iter().any(|it| is_data(&it.path)) {
             return Err(PipelineError::NothingLeft {
                 lake: lake.url().to_owned(),
                 filtered: filtered as u64,
                 tables: known,
             });
         }
-        let part = listing.part.clone();
-        let (mut failures, listing_notes) = (
-            std::mem::take(&mut listing.failures),
-            std::mem::take(&mut listing.notes),
-        );
-        let plan = self.planner.plan(listing);
-        let plan = stop.run_until_cancelled(plan).await;
-        let plan = plan.ok_or(PipelineError::Stopped)?;
+        Ok(())
+    }
+
+    /// Plans what is to be done, and sees that the index can be written to.
+    async fn plan(&self, listing: Listing, account: &mut Account) -> Result<Plan, PipelineError> {
+        let Opening {
+            index,
+            options,
+            progress,
+            ..
+        } = &self.opening;
+        let published = &self.opening.known.published;
+        let mut plan = self.unless_stopped(self.planner.plan(listing)).await?;
         self.check_scope(&plan)?;
         if plan.files_wanted > 0 || plan.awaiting > 0 || !plan.restated.is_empty() {
             index.check_writable()?;
         }
         if published.snapshot().is_none() {
-            let probed = stop.run_until_cancelled(index.probe_creation()).await;
-            probed.ok_or(PipelineError::Stopped)??;
+            self.unless_stopped(index.probe_creation()).await??;
         }
         // A name that no table can have is reported like any other failure.
         let refused = plan.refused.iter().map(|error| Failure {
@@ -278,39 +274,43 @@ impl Round {
             object: error.object.clone(),
             error: error.to_string(),
         });
-        failures.extend(refused);
-        let mut notes = self.notes.clone();
-        notes.extend(listing_notes);
-        notes.extend(orphan_notes(
-            &plan.orphans,
-            &self.opening.options.contexts,
-            published,
-            filtered,
-        ));
+        account.failures.extend(refused);
+        let (orphans, given) = (&plan.orphans, &options.contexts);
+        let filtered = account.left_out.filtered;
+        let notes = &mut account.notes;
+        notes.extend(orphan_notes(orphans, given, published, filtered));
         notes.extend(self.restated_note(&plan.restated));
         notes.extend(joined_note(&plan.joined));
-        let left_out = LeftOut {
-            filtered,
-            ignored: plan.ignored,
-        };
+        account.left_out.ignored = std::mem::take(&mut plan.ignored);
         Progress::add(&progress.files_wanted, plan.files_wanted);
         Progress::add(&progress.epochs_planned, plan.epochs.len());
+        Ok(plan)
+    }
 
+    /// Drives the plan's epochs through the dataflow until they are published, and ends what ran
+    /// beside it.
+    async fn drive(
+        &self,
+        plan: Plan,
+        kept: &mut Option<Dataflow>,
+        account: &mut Account,
+    ) -> Result<(Driven, Totals), PipelineError> {
+        let stages = &self.opened.stages;
         let dataflow = self.dataflow(kept)?;
-        let Driven {
-            published, left, ..
-        } = dataflow
+        let progress = &self.opening.progress;
+        let driven = dataflow
             .round(Arc::clone(stages), plan.epochs, progress)
             .await?;
-        if left == 0 {
-            let failed = self.to_remember(&failures, &published, part.is_partial());
+        if driven.left == 0 {
+            let is_partial = account.part.is_partial();
+            let failed = self.to_remember(&account.failures, &driven.published, is_partial);
             let (committer, joins) = (&stages.committer, &dataflow.job().joins);
             committer.finish(Some(failed), joins).await?;
             if self.has_published().await {
-                notes.extend(committer.joins_note(joins).await);
+                account.notes.extend(committer.joins_note(joins).await);
             }
         } else {
-            notes.push("stopped: tables that were not come to are as they were in the index; the same command goes on".into());
+            account.notes.push("stopped: tables that were not come to are as they were in the index; the same command goes on".into());
         }
         let followers = match &self.cluster {
             Some(cluster) => {
@@ -325,44 +325,36 @@ impl Round {
         if let Some(narrations) = &stages.narrations {
             narrations.finish().await?;
         }
-        let asking = stages.asking.as_ref();
-        let stopped = left > 0
-            || stop.is_cancelled()
-                && asking.is_some_and(|asking| {
-                    let outcome = asking.outcome();
-                    asking.is_wanted() || outcome.unasked > 0 && !outcome.given_up
-                });
-        if left == 0 && stopped && asking.is_some_and(|asking| asking.is_wanted()) {
-            notes.push("stopped before a column was narrated: all tables are searchable by names; the same command goes on".into());
+        Ok((driven, followers))
+    }
+
+    /// Whether the run was stopped before it came to its end, with so many epochs left.
+    fn is_cut_short(&self, left: usize, notes: &mut Vec<String>) -> bool {
+        if left > 0 {
+            return true;
         }
-        notes.extend(self.narration_notes(&published));
-        notes.extend(Self::privacy_note(&published));
-        notes.extend(stages.reader.widest().map(|(columns, path)| {
+        let asking = self.opened.stages.asking.as_ref();
+        let asking = asking.filter(|_| self.opening.options.stop.is_cancelled());
+        let Some(asking) = asking else {
+            return false;
+        };
+        if asking.is_wanted() {
+            notes.push("stopped before a column was narrated: all tables are searchable by names; the same command goes on".into());
+            return true;
+        }
+        let outcome = asking.outcome();
+        outcome.unasked > 0 && !outcome.given_up
+    }
+
+    /// What is to be said of the tables that were published.
+    fn note_what_was_published(&self, published: &[PublishedEpoch], notes: &mut Vec<String>) {
+        notes.extend(self.narration_notes(published));
+        notes.extend(Self::privacy_note(published));
+        notes.extend(self.opened.stages.reader.widest().map(|(columns, path)| {
             format!(
                 "very wide files were read in turns, such as {path} with {columns} columns: their tables take long to index, and are better stored with a row per value"
             )
         }));
-        let mut stopped = stopped;
-        let mut compacted = None;
-        if !stopped && options.compact && self.has_published().await {
-            match stop.run_until_cancelled(self.compact(&mut notes)).await {
-                Some(done) => compacted = done?,
-                None => {
-                    stopped = true;
-                    notes.push("stopped before the index was compacted: it is whole, and the next run that publishes, or limn compact, does it".into());
-                }
-            }
-        }
-        let mut report = self
-            .report(listed, left_out, &part, published, failures, notes)
-            .await;
-        self.count(&mut report, &followers);
-        if let Some(compacted) = compacted {
-            report.snapshot = compacted.snapshot;
-            report.compacted = Some(totals(&compacted));
-        }
-        report.stopped = stopped;
-        Ok(report)
     }
 
     /// The dataflow for this round: that of the last round, where there was one and it fits.

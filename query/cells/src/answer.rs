@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use limn_models::ModelError;
 use limn_segment::TableKey;
-use limn_sets::{Candidate, Join, KnownJoins, SetSize, Sets, TableColumns};
+use limn_sets::{Basis, Candidate, Join, KnownJoins, SetSize, Sets, TableColumns};
 use limn_store::one_line;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -275,7 +275,8 @@ pub fn answer(
     })
 }
 
-/// How the tables join, by columns that may be seen.
+/// How the tables join, by columns that may be seen. Where a graph has compared them, likeness adds
+/// nothing: two counts have values in common, too.
 fn joins(
     sets: &Sets,
     known: &KnownJoins,
@@ -292,7 +293,11 @@ fn joins(
     let candidates: Vec<Candidate> = candidates.collect();
     let size = SetSize::Given(reads.len());
     let found = sets.find(&candidates, &asked.parts, size, known)?;
-    let joins = found.plan.joins.iter().map(|join| CellsJoin::of(join));
+    let joins = found.plan.joins.iter();
+    let is_known =
+        |join: &Join| join.basis == Basis::Graph || !known.has_compared(&join.left, &join.right);
+    let joins = joins.filter(|join| is_known(join));
+    let joins = joins.map(|join| CellsJoin::of(join));
     let is_seen = |join: &CellsJoin| {
         reads.iter().all(|read| {
             let table = &read.table;

@@ -25,7 +25,7 @@ export function answer(visit) {
   const below = el("div", { class: "answer" });
   const run = runner(visit, (got) => {
     top.replaceChildren();
-    below.replaceChildren(...shown(got, (plan, place) => run({ q, plan }, place)));
+    below.replaceChildren(...shown(got, further(visit, q), (plan, place) => run({ q, plan }, place)));
     announce(got.answer ?? "No answer");
   });
   run(prefix ? { q, prefix } : { q }, top, visit.returning);
@@ -95,7 +95,25 @@ function stopped(steps, again) {
   );
 }
 
-function shown(got, rerun) {
+// What is asked further is one question with what was asked: the address has all of it, and what did not change is kept.
+function further({ address: { searchParams }, go }, q) {
+  const input = el("input", { name: "further", maxlength: "1000", required: true, placeholder: "only those of 2024", "aria-label": "Ask further", autocomplete: "off", enterkeyhint: "go" });
+  return el(
+    "form",
+    {
+      class: "further",
+      submit: (event) => {
+        event.preventDefault();
+        const more = input.value.trim();
+        if (more) go(address("/", { q: `${q.replace(/[\s?.!]+$/, "")}, ${more}`, prefix: searchParams.get("prefix"), ask: "1" }));
+      },
+    },
+    input,
+    el("button", { type: "submit", class: "small" }, "Ask further"),
+  );
+}
+
+function shown(got, onwards, rerun) {
   const { answer: words, plan, notes, tables, citations, stages, model_judged: judged, cost } = got;
   if (words === null || words === undefined) return unanswered(got);
   const parts = [
@@ -103,6 +121,7 @@ function shown(got, rerun) {
     judged.length > 0 && judgement(judged),
     got.is_partial && el("p", { class: "bad" }, "Rows are missing: files could not be read."),
     answerRows(got),
+    onwards,
     notes.length > 0 && remark(noteList(notes)),
     citations.length > 0 && section("The rows behind it", citations.map(cited)),
     tables.length > 0 && section("Tables", el("ul", { class: "partners" }, tables.map(table))),

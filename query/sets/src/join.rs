@@ -53,6 +53,17 @@ impl ColumnOf {
     }
 }
 
+/// What says that two tables join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// The index's join graph.
+    Graph,
+    /// Values that two columns have in common.
+    Values,
+    /// Nothing but names.
+    Names,
+}
+
 /// How two tables join: the left column refers to the right one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Join {
@@ -70,9 +81,9 @@ pub struct Join {
     pub containment: Option<f64>,
     /// Why they are thought to join, in words.
     pub evidence: String,
-    /// Whether nothing but names says so.
+    /// What says so.
     #[serde(skip)]
-    pub is_by_names: bool,
+    pub basis: Basis,
     /// How well they join, 0 to 1.
     #[serde(rename = "score")]
     pub weight: f64,

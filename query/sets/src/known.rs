@@ -7,7 +7,7 @@ use limn_joins::Evidence;
 use limn_retrieval::JoinGraphs;
 use limn_segment::{JoinRecord, TableKey};
 
-use crate::join::{Cardinality, ColumnOf, Join};
+use crate::join::{Basis, Cardinality, ColumnOf, Join};
 
 /// What the index's join graphs say, as far as whoever asks may know it.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +29,14 @@ impl KnownJoins {
     /// Any other than what is declared would confirm a guess of values.
     fn is_shown(&self, edge: &JoinRecord) -> bool {
         self.shows_values || edge.evidence == Evidence::Declared
+    }
+
+    /// Whether a graph has compared two tables by their values, and whoever asks may know it: what
+    /// joins them, if anything, is an edge of it.
+    #[must_use]
+    pub fn has_compared(&self, one: &ColumnOf, other: &ColumnOf) -> bool {
+        let is_there = || self.graphs.of_lake(&one.lake).is_some();
+        self.shows_values && one.lake == other.lake && is_there()
     }
 
     /// Whether two tables are copies of each other, or nearly.
@@ -104,7 +112,7 @@ impl Join {
                     100.0 * edge.containment_low
                 ),
             },
-            is_by_names: false,
+            basis: Basis::Graph,
             weight: f64::from(edge.score),
         })
     }

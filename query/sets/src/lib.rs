@@ -31,7 +31,7 @@ mod vectors;
 pub use answer::{Ranked, SetAnswer, SetQuery};
 pub use columns::{Column, TableColumns};
 pub use eval::SetShares;
-pub use join::{Cardinality, ColumnOf, Join};
+pub use join::{Basis, Cardinality, ColumnOf, Join};
 pub use known::KnownJoins;
 pub use parts::{Part, parts};
 pub use plan::Plan;

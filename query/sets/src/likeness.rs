@@ -15,7 +15,7 @@ use limn_models::{Embedder, ModelError};
 use limn_segment::TableKey;
 
 use crate::columns::{Column, Kind, TableColumns};
-use crate::join::{Cardinality, ColumnOf, Join, Joined};
+use crate::join::{Basis, Cardinality, ColumnOf, Join, Joined};
 use crate::known::KnownJoins;
 use crate::names::{kinship, overlap};
 use crate::vectors::{TableVectors, cosine, prepare};
@@ -273,7 +273,10 @@ impl Pair {
                     100.0 * shared.containment()
                 ),
             },
-            is_by_names: self.values.as_ref().is_none_or(|shared| !shared.has_any),
+            basis: match &self.values {
+                Some(shared) if shared.has_any => Basis::Values,
+                _ => Basis::Names,
+            },
             left: column_of(left),
             right: column_of(right),
             more: Vec::new(),

@@ -8,7 +8,7 @@ use limn_segment::TableKey;
 use limn_store::one_line;
 use serde::{Serialize, Serializer};
 
-use crate::join::{Cardinality, Join};
+use crate::join::{Basis, Cardinality, Join};
 
 /// Rows that the SQL of a plan gives.
 const ROWS: usize = 100;
@@ -104,7 +104,7 @@ fn warned(joins: &[Arc<Join>]) -> Vec<String> {
             }
             Cardinality::OneToOne | Cardinality::Unknown => {}
         }
-        if join.is_by_names {
+        if join.basis == Basis::Names {
             warnings.push(format!(
                 "{}.{} = {}.{} by their names alone: no value that both have is known",
                 left.table, left.column, right.table, right.column
@@ -144,7 +144,7 @@ mod tests {
             cardinality,
             containment: None,
             evidence: String::new(),
-            is_by_names: false,
+            basis: Basis::Values,
             more: Vec::new(),
             weight: 1.0,
         };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use limn_formats::member::shown;
-use limn_lake::{Ignored, Others};
+use limn_lake::{Contexts, Ignored, Others};
 use limn_profile::Redact;
 use limn_profile::text::counted;
 
@@ -12,6 +12,7 @@ use crate::changes::GroupId;
 use crate::cluster::totals::Totals;
 use crate::known_failures::KnownFailures;
 use crate::publish::PublishedEpoch;
+use crate::published::Published;
 use crate::report::{Failure, ModelTotals, ObjectCounts, Report, Seconds, Skipped, TableCounts};
 use crate::scope::Part;
 use crate::segments::Outcome;
@@ -19,7 +20,32 @@ use crate::segments::Outcome;
 /// Tables that a note names.
 const TABLES_NAMED: usize = 3;
 
+/// What a round has to say, as it is found.
+pub(super) struct Account {
+    /// The part of the lake that was listed.
+    pub(super) part: Part,
+    /// Objects that were listed.
+    pub(super) listed: usize,
+    pub(super) left_out: LeftOut,
+    pub(super) failures: Vec<Failure>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Account {
+    /// That of a part, with these notes so far.
+    pub(super) fn new(part: Part, notes: Vec<String>) -> Account {
+        Account {
+            part,
+            listed: 0,
+            left_out: LeftOut::default(),
+            failures: Vec::new(),
+            notes,
+        }
+    }
+}
+
 /// Objects that a round listed and did not look at.
+#[derive(Default)]
 pub(super) struct LeftOut {
     /// Left out by filters.
     pub(super) filtered: usize,
@@ -198,15 +224,14 @@ impl Round {
     }
 
     /// What became of the tables, so far as epochs report it.
-    pub(super) async fn report(
-        &self,
-        listed: usize,
-        mut left_out: LeftOut,
-        part: &Part,
-        epochs: Vec<PublishedEpoch>,
-        mut failures: Vec<Failure>,
-        mut notes: Vec<String>,
-    ) -> Report {
+    pub(super) async fn report(&self, account: Account, epochs: Vec<PublishedEpoch>) -> Report {
+        let Account {
+            part,
+            listed,
+            mut left_out,
+            mut failures,
+            mut notes,
+        } = account;
         let mut outcomes: HashMap<String, Outcome> = HashMap::new();
         // A table that was put into words twice counts once.
         let mut passed_over: HashMap<String, Ignored> = HashMap::new();
@@ -327,4 +352,59 @@ pub(super) fn joined_note(joined: &[(String, usize)]) -> Option<String> {
         counted(joined.len() as u64, "table"),
         counted(before as u64, "table"),
     ))
+}
+
+/// Notes on contexts that name no table. Of those that were `given` to this run, the ones are kept
+/// that are of a table that was there. Where filters leave something out, that may be what they
+/// name.
+pub(super) fn orphan_notes(
+    orphans: &[String],
+    given: &Contexts,
+    published: &Published,
+    filtered: usize,
+) -> Vec<String> {
+    let kept = published.registered();
+    let has = |contexts: &Contexts, name: &str| contexts.keys().any(|it| it.as_str() == name);
+    let note = |orphan: &String| {
+        if has(given, orphan) && !has(&kept, orphan) {
+            format!(
+                "context of '{orphan}' names no table of the lake, and is not kept: give it again when the table is there"
+            )
+        } else if is_text_file(orphan) {
+            format!(
+                "the text '{orphan}' names no table of the lake: a text is about the table of its own name beside it (limn tables lists names), a README about its folder"
+            )
+        } else {
+            format!(
+                "the text registered for '{orphan}' waits: no table of the lake has that name; if it was renamed, register the text again (limn context)"
+            )
+        }
+    };
+    match orphans {
+        [first, _, ..] if filtered > 0 => vec![format!(
+            "contexts that name no table of the lake, which filters may leave out: {}, such as that of '{first}'",
+            orphans.len()
+        )],
+        orphans => {
+            let (files, others): (Vec<&String>, Vec<&String>) =
+                orphans.iter().partition(|orphan| is_text_file(orphan));
+            let folded = match files.as_slice() {
+                [first, .., _] if files.len() > MOST_ORPHANS => vec![format!(
+                    "{} texts name no table of the lake, such as '{first}': a text is about the table of its own name beside it, a README about its folder",
+                    files.len()
+                )],
+                files => files.iter().copied().map(note).collect(),
+            };
+            others.into_iter().map(note).chain(folded).collect()
+        }
+    }
+}
+
+/// Up to so many texts that describe no table get a note each; more of them share one.
+const MOST_ORPHANS: usize = 3;
+
+/// Whether what a context is called by is a file of text, and no table.
+fn is_text_file(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    matches!(extension, Some("md" | "txt" | "html" | "htm" | "pdf"))
 }
