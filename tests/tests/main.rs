@@ -2,6 +2,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod answer_ends;
 mod api_fuzz;
 mod ask;
 mod authorisation;

@@ -17,6 +17,7 @@ use crate::check::columns_of;
 use crate::plan::{Column, Operation, Plan};
 use crate::run::{Done, Runner, Told};
 use crate::semantic::Spent;
+use crate::words::{sentence, tie_note};
 use crate::write::{Unwritten, Written};
 
 /// Rows of an answer that are given.
@@ -29,8 +30,6 @@ const AT_A_TIME: usize = 50;
 const SHOWN: usize = 5;
 /// Rows that a model cites which are given.
 const MOST_CITED: usize = 100;
-/// Rows that a sentence lists.
-const LISTED: usize = 10;
 
 /// The answer to a question.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -120,6 +119,8 @@ pub struct StageRows {
     pub stage: String,
     /// Its operation.
     pub operation: String,
+    /// Its statement as `limn sql` takes it; null where it reads other stages, or is no SQL.
+    pub sql: Option<String>,
     /// Its columns.
     pub columns: Vec<Column>,
     /// How many rows it has.
@@ -206,12 +207,24 @@ pub(crate) fn of_run(
         answer.stages.push(StageRows {
             stage: stage.name.clone(),
             operation: operation.clone(),
+            sql: done.pasted.clone(),
             columns: columns_of(&done.rows.schema()),
             row_count: done.rows.num_rows(),
             first_rows: values(&done.rows, SHOWN)?,
             seconds: done.took.as_secs_f64(),
         });
         answer.notes.extend(done.notes.iter().cloned());
+        if let Some(tie) = &done.tie {
+            let (columns, tied) = (
+                columns_of(&tie.rows.schema()),
+                values(&tie.rows, usize::MAX)?,
+            );
+            let note = tie_note(tie, &columns, &tied);
+            answer.notes.push(match stage.name == plan.answer {
+                true => note,
+                false => format!("stage '{}': {note}", stage.name),
+            });
+        }
         answer.is_partial |= done.is_partial;
         answer.judged(&stage.name, &operation, done);
         if let Operation::SemAgg(agg) = &stage.operation
@@ -236,11 +249,7 @@ pub(crate) fn of_run(
         answer.columns = columns_of(&done.rows.schema());
         answer.rows = values(&done.rows, MOST_ROWS)?;
         answer.truncated = done.rows.num_rows() > answer.rows.len();
-        answer.answer = Some(sentence(
-            &answer.columns,
-            &answer.rows,
-            done.rows.num_rows(),
-        ));
+        answer.answer = Some(sentence(&answer.columns, &answer.rows, done));
         if let Some(behind) = behind {
             answer.citations.push(Citation {
                 stage: plan.answer.clone(),
@@ -387,34 +396,4 @@ fn version(record: &TableRecord) -> String {
         hash.update(&file.modified_ms.to_le_bytes());
     }
     format!("{:032x}", hash.digest128())
-}
-
-/// The rows in words: the value, the values of one column or row, or how many rows there are.
-fn sentence(columns: &[Column], rows: &[Vec<Value>], count: usize) -> String {
-    match (columns, rows) {
-        (_, []) => "no rows".to_owned(),
-        ([column], [row]) => format!("{}: {}", one_line(&column.name), plain(&row[0])),
-        (columns, [row]) => {
-            let pairs = columns.iter().zip(row);
-            let pairs =
-                pairs.map(|(it, value)| format!("{}: {}", one_line(&it.name), plain(value)));
-            pairs.collect::<Vec<_>>().join(", ")
-        }
-        ([column], rows) if count <= LISTED => {
-            let listed: Vec<String> = rows.iter().map(|row| plain(&row[0])).collect();
-            format!("{}: {}", one_line(&column.name), listed.join(", "))
-        }
-        (columns, _) => {
-            let names: Vec<String> = columns.iter().map(|it| one_line(&it.name)).collect();
-            format!("{count} rows of {}", names.join(", "))
-        }
-    }
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => "none".to_owned(),
-        Value::String(text) => one_line(text),
-        other => one_line(&other.to_string()),
-    }
 }

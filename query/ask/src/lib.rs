@@ -16,6 +16,7 @@ mod kept_model;
 pub mod plan;
 pub mod run;
 pub mod semantic;
+mod words;
 pub mod write;
 
 pub use answer::{
@@ -23,3 +24,4 @@ pub use answer::{
 };
 pub use asking::{AskError, Asking};
 pub use kept_model::KeptModel;
+pub use words::shown;

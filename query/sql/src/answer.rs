@@ -15,11 +15,13 @@ use futures::{FutureExt, Stream, StreamExt};
 use limn_store::one_line;
 use tokio::time::{Instant, Sleep};
 
+use crate::behind::Behind;
 use crate::error::SqlError;
 use crate::failure;
 use crate::limits::Limits;
 use crate::notes::Notes;
 use crate::table::Table;
+use crate::ties::{Cut, Tie};
 
 /// The rows that a statement asks for: a stream of batches of [`Answer::schema`]. A batch is read
 /// ahead of those that are taken, and nothing more once it is dropped. Must be polled on a tokio
@@ -49,7 +51,13 @@ pub(crate) struct About {
     /// Whether the statement says in what order they come.
     pub(crate) is_ordered: bool,
     /// The statement of the rows that they are made of, where each is made of several.
-    pub(crate) behind: Option<String>,
+    pub(crate) behind: Option<Behind>,
+    /// What rows have to meet, as it is written.
+    pub(crate) condition: Option<String>,
+    /// The statement by whole names of tables, where it reads nothing else.
+    pub(crate) pasted: Option<String>,
+    /// Where a LIMIT cuts the order of the rows.
+    pub(crate) cut: Option<Cut>,
 }
 
 /// What a statement has read of its lakes.
@@ -121,8 +129,24 @@ impl Answer {
 
     /// The statement that gives the rows which this one counts, sums or groups; none where its rows
     /// are such rows themselves.
-    pub fn behind(&self) -> Option<&str> {
-        self.about.behind.as_deref()
+    pub fn behind(&self) -> Option<&Behind> {
+        self.about.behind.as_ref()
+    }
+
+    /// What rows have to meet to be in the answer, as the statement says it.
+    pub fn condition(&self) -> Option<&str> {
+        self.about.condition.as_deref()
+    }
+
+    /// The statement as `limn sql` takes it, of one over inputs that are tables.
+    pub fn pasted(&self) -> Option<&str> {
+        self.about.pasted.as_deref()
+    }
+
+    /// The rows that tie where a LIMIT cuts them, of a statement of a plan
+    /// ([`Engine::for_plans`](crate::Engine::for_plans)). Known at the stream's end.
+    pub fn tie(&self) -> Option<Tie> {
+        self.about.cut.as_ref()?.tie()
     }
 
     /// The tables that are read: the name and lake of each.

@@ -34,7 +34,7 @@ use crate::relations::{Walk, Withs};
 use crate::statement::Statement;
 use crate::types::Types;
 use crate::watch::{self, Stop, Watch};
-use crate::{behind, describe, failure, fan_out, functions, names, size};
+use crate::{behind, describe, failure, fan_out, functions, names, pasted, shape, size, ties};
 
 /// Answers statements about the tables of a catalogue.
 #[derive(Clone)]
@@ -43,6 +43,8 @@ pub struct Engine {
     limits: Limits,
     /// Functions and rules, of which every statement takes a copy.
     session: Arc<SessionState>,
+    /// Whether rows that tie where a LIMIT cuts them are looked for.
+    finds_ties: bool,
 }
 
 impl Engine {
@@ -62,6 +64,7 @@ impl Engine {
             catalogue: catalogue.into(),
             limits,
             session: Arc::new(session),
+            finds_ties: false,
         }
     }
 
@@ -86,7 +89,8 @@ impl Engine {
     /// The same tables and limits, for the statements of plans. Each table is read in one part:
     /// rows that an order leaves equal come in the same order each time, and a LIMIT leaves the same
     /// ones. NULLs come last unless the statement says otherwise: people and models who ask for the
-    /// greatest value do not mean one that is missing.
+    /// greatest value do not mean one that is missing. Where a LIMIT cuts rows that the order leaves
+    /// equal, the answer says so ([`Answer::tie`]).
     #[must_use]
     pub fn for_plans(&self) -> Engine {
         let mut config = self.session.config().clone().with_target_partitions(1);
@@ -94,6 +98,7 @@ impl Engine {
         let session = SessionStateBuilder::new_from_existing((*self.session).clone());
         Engine {
             session: Arc::new(session.with_config(config).build()),
+            finds_ties: true,
             ..self.clone()
         }
     }
@@ -128,7 +133,10 @@ impl Engine {
         let ready = self.planned(sql, Some(inputs), deadline).await?;
         Ok(match ready {
             Ready::Known(batch) => batch.schema(),
-            Ready::Plan { plan, .. } => with_own_names(plan.schema()),
+            Ready::Plan { plan, about, .. } => with_own_names(match &about.cut {
+                Some(cut) => cut.schema(&plan.schema()),
+                None => plan.schema(),
+            }),
         })
     }
 
@@ -190,12 +198,20 @@ impl Engine {
                     Ok(())
                 });
                 // With the batches goes what is computed for them.
+                let cut = about.cut.clone();
+                let own = match &cut {
+                    Some(cut) => cut.schema(&schema),
+                    None => schema,
+                };
                 let batches = task.build().map(move |batch| {
                     let _ = &stop;
-                    batch
+                    match &cut {
+                        Some(cut) => Ok(cut.kept(&batch?)?),
+                        None => batch,
+                    }
                 });
                 let batches = batches.boxed();
-                Ok(Answer::new(schema, batches, limits, deadline, about))
+                Ok(Answer::new(own, batches, limits, deadline, about))
             }
         }
     }
@@ -244,7 +260,11 @@ impl Planner {
     fn query(&self, mut query: Box<Query>, explains: bool) -> Result<Ready, SqlError> {
         let notes = Arc::<Notes>::default();
         let is_ordered = query.order_by.is_some();
-        let behind = behind::behind(&query).map(|it| it.to_string());
+        let behind = behind::behind(&query);
+        let condition = shape::condition(&query);
+        let inputs = self.inputs.as_ref();
+        let pasted = inputs.and_then(|inputs| pasted::pasted(&query, inputs));
+        let deciding = shape::deciding(&query).filter(|_| self.engine.finds_ties && !explains);
         let mut walk = Walk::new(&self.engine.catalogue, self.inputs.as_ref(), &notes);
         walk.query(&mut query, &Withs::default(), None)?;
         let (tables, given) = (walk.tables, walk.given);
@@ -271,6 +291,10 @@ impl Planner {
         let plan = self.runtime.block_on(plan).map_err(failed)?;
         reads_only(&plan).map_err(failed)?;
         size::check_plan(&plan)?;
+        let (plan, cut) = match deciding {
+            Some(deciding) => ties::looked_beyond(plan, deciding).map_err(failed)?,
+            None => (plan, None),
+        };
         let plan = match limits.max_rows {
             Some(most) if !explains => first_rows(plan, most).map_err(failed)?,
             _ => plan,
@@ -297,6 +321,9 @@ impl Planner {
                 is_plan: explains,
                 is_ordered,
                 behind,
+                condition,
+                pasted,
+                cut,
             },
         })
     }

@@ -42,6 +42,18 @@ impl FromIterator<(String, Input)> for Inputs {
 }
 
 impl Inputs {
+    /// These and one more.
+    #[must_use]
+    pub fn with(mut self, name: String, input: Input) -> Inputs {
+        self.0.insert(name, input);
+        self
+    }
+
+    /// The names.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// What the name of a table means: with its spelling, or the only one that is spelt so but for
     /// case where it is not quoted.
     pub(crate) fn find(&self, written: &[Ident]) -> Result<(&str, &Input), SqlError> {

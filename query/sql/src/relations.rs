@@ -442,7 +442,7 @@ impl<'a> Walk<'a> {
 }
 
 /// A source of rows that has a name of its own.
-fn alias_of(name: &str) -> TableAlias {
+pub(crate) fn alias_of(name: &str) -> TableAlias {
     TableAlias {
         explicit: true,
         name: resolved(name),

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::Schema;
-use limn_sql::{Engine, SqlError};
+use limn_sql::{Behind, Engine, SqlError, Tie};
 use limn_store::one_line;
 use serde::Serialize;
 use thiserror::Error;
@@ -146,7 +146,13 @@ pub struct Done {
     /// What the model decided, where one did.
     pub judged: Option<Output>,
     /// The statement of the rows that its rows are made of, where each is made of several.
-    pub behind: Option<String>,
+    pub behind: Option<Behind>,
+    /// What its rows have to meet, as its statement says it.
+    pub condition: Option<String>,
+    /// Its statement as `limn sql` takes it, where it reads tables alone.
+    pub pasted: Option<String>,
+    /// Its rows that tie where a LIMIT cuts them.
+    pub tie: Option<Tie>,
     /// The tables that it read, by name and lake.
     pub tables: Vec<(String, String)>,
     /// Whether rows are missing, since files could not be read.
@@ -343,6 +349,9 @@ impl<'a> Runner<'a> {
             rows: output.batch.clone(),
             took: Duration::ZERO,
             behind: None,
+            condition: None,
+            pasted: None,
+            tie: None,
             tables: Vec::new(),
             is_partial: false,
             notes: output.notes.iter().map(|it| in_stage(stage, it)).collect(),
@@ -381,7 +390,10 @@ impl<'a> Runner<'a> {
             rows: batch,
             took: Duration::ZERO,
             judged: None,
-            behind: answer.behind().map(str::to_owned),
+            behind: answer.behind().cloned(),
+            condition: answer.condition().map(str::to_owned),
+            pasted: answer.pasted().map(str::to_owned),
+            tie: answer.tie(),
             tables: answer
                 .tables()
                 .map(|(name, lake)| (name.to_owned(), lake.to_owned()))
@@ -412,9 +424,13 @@ impl<'a> Runner<'a> {
             stage: stage.name.clone(),
             cause: Box::new(cause),
         };
-        let inputs = check::inputs(sql, |name| self.done[name].rows.clone());
+        let mut inputs = check::inputs(sql, |name| self.done[name].rows.clone());
+        if let Some((name, rows)) = behind.input(&done.rows) {
+            inputs = inputs.with(name, rows);
+        }
         let engine = self.engine.with_rows(MOST_BEHIND);
-        let mut answer = engine.run_over(behind, inputs).await.map_err(failed)?;
+        let answer = engine.run_over(behind.sql(), inputs).await;
+        let mut answer = answer.map_err(failed)?;
         rows::collected(&mut answer, self.room())
             .await
             .map_err(failed)

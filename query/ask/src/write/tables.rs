@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use limn_cells::{CellsAnswer, TableCells, TableColumn};
 use limn_models::LanguageModel;
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
 
 use super::lexer::{is_reserved, name};
 use super::try_out::Refusal;
@@ -235,8 +237,9 @@ fn is_value(text: &str) -> bool {
 fn own_name(table: &str, taken: &mut HashSet<String>) -> String {
     let last = table.rsplit('/').next().unwrap_or_default();
     let last = last.rsplit("__").next().unwrap_or_default();
-    let plain = last
-        .chars()
+    // Letters without their accents.
+    let letters = last.nfkd().filter(|it| !is_combining_mark(*it));
+    let plain = letters
         .take(NAME)
         .map(|it| match it.is_ascii_alphanumeric() {
             true => it.to_ascii_lowercase(),
@@ -271,5 +274,6 @@ mod tests {
         assert_eq!(of("a/Order"), "order_t");
         assert_eq!(of("2024 \"sales\""), "t_2024__sales");
         assert_eq!(of("価格"), "t");
+        assert_eq!(of("météo/Élèves inscrits"), "eleves_inscrits");
     }
 }

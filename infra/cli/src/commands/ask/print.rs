@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use limn_ask::plan::{Column, Operation, Plan};
 use limn_ask::run::Told;
-use limn_ask::{AskAnswer, SpentTokens};
+use limn_ask::{AskAnswer, SpentTokens, shown};
 use serde_json::Value;
 
 use crate::progress::say;
@@ -40,7 +40,7 @@ pub fn answer(answer: &AskAnswer, explains: bool) -> io::Result<()> {
     }
     if let Some(plan) = &answer.plan {
         writeln!(out)?;
-        written(&mut out, plan, &style)?;
+        written(&mut out, plan, answer, &style)?;
     }
     if explains {
         for stage in &answer.stages {
@@ -75,11 +75,15 @@ pub fn answer(answer: &AskAnswer, explains: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// What is done, and from which tables.
-fn written(out: &mut impl Write, plan: &Plan, style: &Style) -> io::Result<()> {
+/// What is done, and from which tables. Statements are written so that `limn sql` takes them.
+fn written(out: &mut impl Write, plan: &Plan, answer: &AskAnswer, style: &Style) -> io::Result<()> {
     for stage in &plan.stages {
         let does = match &stage.operation {
-            Operation::Sql(sql) => one_line(&sql.statement),
+            Operation::Sql(sql) => {
+                let ran = answer.stages.iter().find(|it| it.stage == stage.name);
+                let pasted = ran.and_then(|it| it.sql.as_deref());
+                one_line(pasted.unwrap_or(&sql.statement))
+            }
             Operation::SemFilter(it) => format!("{}: {}", it.input, it.instruction),
             Operation::SemMap(it) => format!("{}: {}", it.input, it.instruction),
             Operation::SemExtract(it) => format!("{}: {}", it.input, it.instruction),
@@ -106,16 +110,17 @@ fn rows(
     let numbers: Vec<usize> = (0..columns.len()).filter(is_number).collect();
     let mut table = Table::new(&names, &numbers);
     for row in rows.iter().take(most) {
-        table.row(row.iter().map(text).collect());
+        let cells = columns.iter().zip(row).map(|(it, value)| text(it, value));
+        table.row(cells.collect());
     }
     table.write(out)
 }
 
-fn text(value: &Value) -> String {
+fn text(column: &Column, value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),
         Value::String(text) => text.clone(),
-        other => other.to_string(),
+        other => shown(column, other),
     }
 }
 

@@ -75,6 +75,8 @@ class StageRows(Decoded):
     #: Its name.
     stage: str
     operation: str
+    #: Its statement as :meth:`Client.sql` takes it; ``None`` where it reads other stages, or is no SQL.
+    sql: Optional[str]
     columns: Tuple[PlanColumn, ...]
     #: How many rows it has.
     row_count: int

@@ -1,0 +1,82 @@
+//! A statement over inputs as one that `limn sql` takes: each input by the whole name of its table,
+//! under the name that the statement calls it by, and orders with the place of their NULLs.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, ObjectName, OrderByExpr, OrderByKind, Query, TableFactor, VisitMut, VisitorMut,
+    WindowType,
+};
+
+use crate::inputs::{Input, Inputs};
+use crate::relations::alias_of;
+use crate::scope::same;
+
+/// The statement; `None` where it reads rows that are given, or names a query of its own as an
+/// input is named.
+pub(crate) fn pasted(query: &Query, inputs: &Inputs) -> Option<String> {
+    let mut query = query.clone();
+    let mut names = Names { inputs };
+    match query.visit(&mut names) {
+        ControlFlow::Continue(()) => Some(query.to_string()),
+        ControlFlow::Break(()) => None,
+    }
+}
+
+struct Names<'a> {
+    inputs: &'a Inputs,
+}
+
+impl VisitorMut for Names<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        let with = query.with.iter().flat_map(|it| &it.cte_tables);
+        let mut own = with.map(|it| it.alias.name.value.as_str());
+        if own.any(|own| self.inputs.names().any(|it| same(it, own))) {
+            return ControlFlow::Break(());
+        }
+        if let Some(order) = &mut query.order_by
+            && let OrderByKind::Expressions(order) = &mut order.kind
+        {
+            order.iter_mut().for_each(nulls_last);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Function(function) = expr
+            && let Some(WindowType::WindowSpec(window)) = &mut function.over
+        {
+            window.order_by.iter_mut().for_each(nulls_last);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<()> {
+        let TableFactor::Table { name, alias, .. } = table else {
+            return ControlFlow::Continue(());
+        };
+        let idents = name.0.iter().filter_map(|part| part.as_ident().cloned());
+        let written: Vec<Ident> = idents.collect();
+        match self.inputs.find(&written) {
+            Ok((called, Input::Table { name: whole, .. })) => {
+                if alias.is_none() && called != whole {
+                    *alias = Some(alias_of(called));
+                }
+                *name = ObjectName::from(vec![Ident::with_quote('"', whole)]);
+                ControlFlow::Continue(())
+            }
+            Ok((_, Input::Rows(_))) => ControlFlow::Break(()),
+            // A query of WITH.
+            Err(_) => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// As statements of plans have it (`Engine::for_plans`).
+fn nulls_last(order: &mut OrderByExpr) {
+    if order.options.asc == Some(false) && order.options.nulls_first.is_none() {
+        order.options.nulls_first = Some(false);
+    }
+}
