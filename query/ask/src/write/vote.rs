@@ -1,6 +1,6 @@
 //! The vote: which of the candidates is taken, by what they give.
 
-use super::try_out::Tried;
+use super::try_out::{Tried, Worth};
 
 /// How many of the results agree with each, itself among them.
 pub(super) fn votes(results: &[Option<&Tried>]) -> Vec<usize> {
@@ -21,4 +21,18 @@ pub(super) fn winner(results: &[Option<&Tried>]) -> Option<usize> {
         let worth = results[*at].map(Tried::worth);
         (worth, votes[*at], std::cmp::Reverse(*at))
     })
+}
+
+/// The place of the winner where no result has a row: of several that agree, or of a rule, which
+/// has read every word of the question.
+pub(super) fn agreed_empty(
+    results: &[Option<&Tried>],
+    is_of_rule: impl Fn(usize) -> bool,
+) -> Option<usize> {
+    let votes = votes(results);
+    let best = winner(results)?;
+    let is_empty = |at: &usize| results[*at].map(Tried::worth) == Some(Worth::Empty);
+    let agree = Some(best).filter(|at| votes[*at] > 1);
+    let of_rule = (0..results.len()).find(|at| is_of_rule(*at));
+    agree.or(of_rule).filter(is_empty)
 }

@@ -12,7 +12,7 @@ use super::Trials;
 use super::prompt::Style;
 use super::statement::NoStatement;
 use super::try_out::{Refusal, Tried, Worth};
-use super::vote::{votes, winner};
+use super::vote::{agreed_empty, votes, winner};
 use crate::plan::{Operation, Plan, Source, SqlStage, Stage, VERSION, WrittenSource};
 
 /// The stage of a plan that is written.
@@ -72,7 +72,7 @@ pub enum Unwritten {
         "no statement that was written can be run: the candidates say why; limn sql runs one of yours"
     )]
     AllFailed,
-    /// All candidates are without rows.
+    /// All candidates that could be run are without rows, and they do not agree.
     #[error("no statement that was written has an answer in these tables")]
     AllEmpty,
     /// The model took too long.
@@ -307,7 +307,15 @@ impl Written {
     pub(super) fn vote(mut self) -> Written {
         let results = self.results();
         let (votes, winner) = (votes(&results), winner(&results));
-        let chosen = winner.filter(|at| self.candidates[*at].worth() > Some(Worth::Empty));
+        let says = winner.filter(|at| self.candidates[*at].worth() > Some(Worth::Empty));
+        let is_of_rule = |at: usize| self.candidates[at].origin == Origin::Template;
+        let chosen = says.or_else(|| agreed_empty(&results, is_of_rule));
+        if let (None, Some(at)) = (says, chosen) {
+            self.notes.push(match votes[at] {
+                1 => "the rule that reads the question finds no value".to_owned(),
+                several => format!("{several} statements agree that there is no value"),
+            });
+        }
         for (candidate, votes) in self.candidates.iter_mut().zip(votes) {
             candidate.votes = votes;
         }
