@@ -12,6 +12,8 @@ use limn_cells::{CellsAnswer, Match};
 use limn_retrieval::says_nothing;
 use limn_segment::analyzer::analyze;
 
+use super::template::is_date;
+
 /// What share and likeness reach together: fitted to questions of which half are about nothing that
 /// a lake has (docs/decisions/056).
 const LEAST: f64 = 0.9;
@@ -65,6 +67,47 @@ const ASKING: [&str; 44] = [
     "want",
 ];
 
+/// Words of times, which any column of dates has.
+const TIMES: [&str; 37] = [
+    "year",
+    "yearly",
+    "annual",
+    "annually",
+    "quarter",
+    "quarterly",
+    "month",
+    "monthly",
+    "week",
+    "weekly",
+    "day",
+    "daily",
+    "date",
+    "today",
+    "yesterday",
+    "last",
+    "since",
+    "until",
+    "recent",
+    "latest",
+    "earliest",
+    "period",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+    "current",
+    "previous",
+    "past",
+];
+
 /// Whether a question is about these tables.
 pub(super) fn fits(question: &str, cells: &CellsAnswer) -> bool {
     let columns = cells.tables.iter().flat_map(|it| &it.columns);
@@ -82,6 +125,12 @@ fn share(question: &str, cells: &CellsAnswer) -> f64 {
         return 1.0;
     }
     let mut there: HashSet<String> = HashSet::new();
+    let mut columns = cells.tables.iter().flat_map(|it| &it.columns);
+    if columns.any(|it| is_date(&it.data_type)) {
+        let times: HashSet<String> = TIMES.iter().flat_map(|it| analyze(it)).collect();
+        let is_time = |it: &&String| times.contains(*it) || is_year(it);
+        there.extend(terms.iter().filter(is_time).cloned());
+    }
     let mut add =
         |text: &str| there.extend(analyze(text).into_iter().filter(|it| terms.contains(it)));
     for table in &cells.tables {
@@ -94,4 +143,9 @@ fn share(question: &str, cells: &CellsAnswer) -> f64 {
         cells.for_each(|it| add(&it.value));
     }
     there.len() as f64 / terms.len() as f64
+}
+
+fn is_year(term: &str) -> bool {
+    let year: Option<u16> = term.parse().ok();
+    term.len() == 4 && year.is_some_and(|it| (1000..3000).contains(&it))
 }

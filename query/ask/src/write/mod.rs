@@ -85,7 +85,14 @@ pub async fn write(
             let candidate = trials.candidate(Origin::Template, &statement).await;
             written.candidates.push(candidate);
         }
-        Err(unread) => written.unread = unread,
+        Err(unread) => {
+            if model.is_none() && !unread.dates.is_empty() {
+                let dates = unread.dates.join(", ");
+                let note = format!("it is not said which dates are meant: {dates}");
+                written.notes.push(limn_store::one_line(&note));
+            }
+            written.unread = unread.words;
+        }
     }
     written.vote()
 }

@@ -3,6 +3,7 @@
 use limn_cells::literal;
 
 use super::reading::{ColumnAt, Function, Mention, Reading};
+use super::times::Part;
 use crate::write::lexer::name;
 use crate::write::tables::Tables;
 
@@ -17,14 +18,19 @@ pub(super) fn statement(reading: &Reading, tables: &Tables<'_>) -> Option<String
     }
     let targets = targets(reading);
     let groups: Vec<&Mention> = reading.mentions.iter().filter(|it| it.is_group).collect();
-    let has_groups = reading.counts || !groups.is_empty();
+    let part = reading.times.part.zip(reading.dated);
+    let is_grouped = part.is_some() || !groups.is_empty();
+    let has_groups = reading.counts || is_grouped;
     if reading.top.is_some() && reading.by_count.is_none() && has_groups {
+        return None;
+    }
+    if part.is_some() && reading.by_count.is_some() {
         return None;
     }
     let is_computed = |it: &&Mention| !it.functions.is_empty();
     let computed: Vec<&Mention> = reading.mentions.iter().filter(is_computed).collect();
     let ordered = reading.mentions.iter().find(|it| it.is_order);
-    if ordered.is_some() && (reading.counts || !computed.is_empty() || !groups.is_empty()) {
+    if ordered.is_some() && (reading.counts || !computed.is_empty() || is_grouped) {
         return None;
     }
     // "Which book has the most pages" asks for the book, of which no column is named.
@@ -38,11 +44,21 @@ pub(super) fn statement(reading: &Reading, tables: &Tables<'_>) -> Option<String
     let condition = from.condition(reading);
     let source = format!("FROM {}{condition}", from.sql);
     let column = |it: &&Mention| from.column(it.column);
-    if !groups.is_empty() {
+    if is_grouped {
         let keys: Vec<String> = groups.iter().map(column).collect();
         let values = values(reading, &targets, &computed, &from)?;
-        let keys = keys.join(", ");
-        return Some(format!("SELECT {keys}, {values} {source} GROUP BY {keys}"));
+        let Some((part, dated)) = part else {
+            let keys = keys.join(", ");
+            return Some(format!("SELECT {keys}, {values} {source} GROUP BY {keys}"));
+        };
+        let (time, word) = (from.part(part, dated), part.word());
+        let named = std::iter::once(format!("{time} AS {word}")).chain(keys.iter().cloned());
+        let named: Vec<String> = named.chain([values]).collect();
+        let keys: Vec<String> = std::iter::once(time).chain(keys).collect();
+        let (named, keys) = (named.join(", "), keys.join(", "));
+        return Some(format!(
+            "SELECT {named} {source} GROUP BY {keys} ORDER BY {keys}"
+        ));
     }
     // Each row of one table is there with each that it joins: it would be counted as often.
     if reading.counts && from.has_several && reading.filters.is_empty() {
@@ -202,7 +218,8 @@ impl<'a> From<'a> {
     fn of(reading: &Reading, tables: &'a Tables<'a>) -> Option<From<'a>> {
         let mentioned = reading.mentions.iter().map(|it| it.column.table);
         let filtered = reading.filters.iter().map(|it| it.0.table);
-        let mut needed: Vec<usize> = mentioned.chain(filtered).collect();
+        let dated = reading.dated.iter().map(|it| it.table);
+        let mut needed: Vec<usize> = mentioned.chain(filtered).chain(dated).collect();
         needed.extend(&reading.tables);
         needed.sort_unstable();
         needed.dedup();
@@ -231,6 +248,28 @@ impl<'a> From<'a> {
         }
     }
 
+    /// The part of a time that rows are grouped by.
+    fn part(&self, part: Part, dated: ColumnAt) -> String {
+        let column = self.column(dated);
+        match part {
+            Part::Year => format!("CAST(date_part('year', {column}) AS INTEGER)"),
+            part => format!("CAST(date_trunc('{}', {column}) AS DATE)", part.word()),
+        }
+    }
+
+    /// The times that are meant.
+    fn ranges(&self, reading: &Reading) -> Vec<String> {
+        let Some(dated) = reading.dated else {
+            return Vec::new();
+        };
+        let (column, times) = (self.column(dated), &reading.times);
+        let data_type = &self.tables.list[dated.table].1.columns[dated.column].data_type;
+        let keyword = data_type.to_uppercase();
+        let from = times.from.map(|it| format!("{column} >= {keyword} '{it}'"));
+        let until = times.until.map(|it| format!("{column} < {keyword} '{it}'"));
+        from.into_iter().chain(until).collect()
+    }
+
     fn condition(&self, reading: &Reading) -> String {
         let filters = reading.filters.iter().map(|(column, values)| {
             let column = self.column(*column);
@@ -245,7 +284,8 @@ impl<'a> From<'a> {
         let comparisons = reading.comparisons.iter();
         let comparisons = comparisons
             .map(|(column, sign, number)| format!("{} {sign} {number}", self.column(*column)));
-        let all: Vec<String> = filters.chain(comparisons).collect();
+        let ranges = self.ranges(reading);
+        let all: Vec<String> = filters.chain(comparisons).chain(ranges).collect();
         match all.is_empty() {
             true => String::new(),
             false => format!(" WHERE {}", all.join(" AND ")),

@@ -3,6 +3,7 @@
 use limn_cells::{Cell, Match};
 use limn_segment::analyzer::analyze;
 
+use super::times::{self, Times};
 use super::words::Words;
 use crate::write::tables::{Tables, is_shown};
 
@@ -144,6 +145,11 @@ pub(super) struct Reading {
     pub(super) is_descending: bool,
     /// Whether it asks which or who.
     pub(super) asks_which: bool,
+    /// Times, and the column that has them.
+    pub(super) times: Times,
+    pub(super) dated: Option<ColumnAt>,
+    /// Columns of dates of which it is not said which one is meant.
+    pub(super) possible: Vec<ColumnAt>,
     is_unclear: bool,
 }
 
@@ -161,6 +167,9 @@ impl Reading {
             top: None,
             is_descending: false,
             asks_which: false,
+            times: Times::default(),
+            dated: None,
+            possible: Vec::new(),
             is_unclear: false,
         };
         let which = ["which", "who", "whose"];
@@ -172,6 +181,7 @@ impl Reading {
             .iter()
             .any(|it| NEGATIONS.contains(&it.written.as_str()) || it.written.ends_with("n't"));
         reading.read_filters(tables);
+        reading.times = Times::read(&mut reading.words, tables);
         // "x and y" may be rows with both.
         let has_or = reading.words.0.iter().any(|it| it.written == "or");
         reading.is_unclear |= !has_or && reading.filters.iter().any(|it| it.1.len() > 1);
@@ -191,6 +201,7 @@ impl Reading {
         let group = GROUPS.iter().find_map(|it| reading.words.phrase(it));
         reading.read_mentions(tables);
         reading.read_tables(tables);
+        reading.read_dated(tables);
         reading.read_functions();
         let is_number = |it: &Mention| is_number(tables, it.column);
         let of_text = reading
@@ -330,6 +341,81 @@ impl Reading {
         }
     }
 
+    /// The column that has the times which the question names: the only one of dates in the tables
+    /// that it is about, or the one of them that it names.
+    fn read_dated(&mut self, tables: &Tables<'_>) {
+        if self.times.is_none() {
+            return;
+        }
+        let mentioned = self.mentions.iter().map(|it| it.column.table);
+        let filtered = self.filters.iter().map(|it| it.0.table);
+        let mut about: Vec<usize> = mentioned.chain(filtered).collect();
+        about.extend(&self.tables);
+        let columns = times::columns(tables, |it| about.is_empty() || about.contains(&it));
+        let named = columns.iter().filter(|it| self.names_date(tables, **it));
+        let named: Vec<ColumnAt> = named.copied().collect();
+        let dated = match (columns.as_slice(), named.as_slice()) {
+            (_, [one]) | ([one], _) => *one,
+            ([], _) => return self.times.unread(&mut self.words),
+            _ => {
+                self.is_unclear = true;
+                self.possible = columns;
+                return;
+            }
+        };
+        self.take_date(tables, dated);
+        self.dated = Some(dated);
+        self.is_unclear |= self.times.is_unclear;
+        let computes = self.mentions.iter().any(|it| !it.functions.is_empty());
+        // "Orders by month" counts them.
+        let is_bare = self.mentions.is_empty() && !computes;
+        self.counts |= self.times.part.is_some() && is_bare && !self.has_function();
+    }
+
+    /// Whether a word asks for what is computed.
+    fn has_function(&self) -> bool {
+        let is_function = |word: &str| FUNCTIONS.iter().any(|(it, _)| *it == word);
+        let mut words = self.words.0.iter();
+        words.any(|it| !it.is_read && is_function(&it.written))
+    }
+
+    /// Whether a column of dates is named, as a whole or by the word before a time: "shipped in
+    /// 2024" names the column `shipped_date`.
+    fn names_date(&self, tables: &Tables<'_>, column: ColumnAt) -> bool {
+        let is_mentioned = self.mentions.iter().any(|it| it.column == column);
+        is_mentioned || self.before_time(tables, column).is_some()
+    }
+
+    /// Where the words before a time stand that a column of dates is called by, and how many.
+    fn before_time(&self, tables: &Tables<'_>, column: ColumnAt) -> Option<(usize, usize)> {
+        let terms = times::own_terms(&column_name(tables, column));
+        let mut phrases = self.times.phrases();
+        phrases.find_map(|(at, _)| {
+            let from = at.checked_sub(terms.len())?;
+            let is_there = self.words.find(&terms, from) == Some(from);
+            is_there.then_some((from, terms.len()))
+        })
+    }
+
+    /// Reads the words that name the column of times: those before one, and those behind "by month
+    /// of", which are not asked for.
+    fn take_date(&mut self, tables: &Tables<'_>, column: ColumnAt) {
+        if let Some((at, count)) = self.before_time(tables, column) {
+            self.words.take(at, count);
+        }
+        let ends: Vec<usize> = self.times.phrases().map(|it| it.1).collect();
+        let words = &self.words.0;
+        self.mentions.retain(|it| {
+            let of_time = ends.iter().any(|end| {
+                let between = words.get(*end..it.at).unwrap_or_default();
+                it.at > *end
+                    && between.first().is_some_and(|it| it.written == "of")
+                    && between[1..].iter().all(|it| it.written == "the")
+            });
+            it.column != column || !of_time
+        });
+    }
+
     /// Functions, each of the next column that is named.
     fn read_functions(&mut self) {
         if let Some(at) = self.words.phrase("top") {
@@ -427,4 +513,10 @@ impl Reading {
 fn is_number(tables: &Tables<'_>, column: ColumnAt) -> bool {
     let data_type = &tables.list[column.table].1.columns[column.column].data_type;
     matches!(data_type.as_str(), "integer" | "float" | "decimal")
+}
+
+fn column_name(tables: &Tables<'_>, column: ColumnAt) -> String {
+    tables.list[column.table].1.columns[column.column]
+        .name
+        .clone()
 }

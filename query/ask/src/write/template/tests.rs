@@ -1,8 +1,8 @@
-use super::statement;
+use super::{Unread, statement};
 use crate::write::tables::Tables;
 use crate::write::tests::scripted::{cells, column, join, table};
 
-fn of(question: &str) -> Result<String, Vec<String>> {
+fn of(question: &str) -> Result<String, Unread> {
     let singer = vec![
         column("Singer_ID", "integer", 0.6),
         column("singer_name", "text", 0.7),
@@ -119,7 +119,137 @@ fn a_question_that_is_half_read_is_none() {
         ("Names in alphabetical order", &[]),
         ("How many singers have concerts?", &[]),
     ] {
-        let unread: Vec<String> = unread.iter().map(|it| (*it).to_owned()).collect();
+        let unread = Unread {
+            words: unread.iter().map(|it| (*it).to_owned()).collect(),
+            dates: Vec::new(),
+        };
         assert_eq!(of(question), Err(unread), "{question}");
     }
+}
+
+/// Orders with one column of dates, deliveries with two, and products with years of their own.
+fn dated(question: &str) -> Result<String, Unread> {
+    let orders = vec![
+        column("order_id", "integer", 0.6),
+        column("placed_at", "timestamp", 0.5),
+        column("amount", "float", 0.5),
+        column("country", "text", 0.5),
+    ];
+    let deliveries = vec![
+        column("shipped_date", "date", 0.4),
+        column("arrival", "date", 0.4),
+        column("carrier", "text", 0.4),
+    ];
+    let own = [("country", "France")];
+    let tables = vec![
+        table("shop/orders", orders, &own),
+        table("shop/deliveries", deliveries, &[]),
+    ];
+    statement(question, &Tables::of(&cells(tables, Vec::new())))
+}
+
+#[test]
+fn times_are_read_of_the_dates_of_the_table() {
+    let in_2024 = "placed_at >= TIMESTAMP '2024-01-01' AND placed_at < TIMESTAMP '2025-01-01'";
+    let month = "CAST(date_trunc('month', placed_at) AS DATE)";
+    let year = "CAST(date_part('year', placed_at) AS INTEGER)";
+    let by_month = format!("{month} AS month, count(*) FROM orders");
+    for (question, sql) in [
+        (
+            "orders by month",
+            format!("SELECT {by_month} GROUP BY {month} ORDER BY {month}"),
+        ),
+        (
+            "Number of orders from France per month in 2024",
+            format!("SELECT {by_month} WHERE country = 'France' AND {in_2024} GROUP BY {month} ORDER BY {month}"),
+        ),
+        (
+            "total amount of orders by year",
+            format!("SELECT {year} AS year, sum(amount) FROM orders GROUP BY {year} ORDER BY {year}"),
+        ),
+        (
+            "How many orders were placed in 2024?",
+            format!("SELECT count(*) FROM orders WHERE {in_2024}"),
+        ),
+        (
+            "orders in December of 2023",
+            "SELECT * FROM orders WHERE placed_at >= TIMESTAMP '2023-12-01' AND placed_at < TIMESTAMP '2024-01-01'".to_owned(),
+        ),
+        (
+            "What is the average amount of orders since Mar 2020?",
+            "SELECT avg(amount) FROM orders WHERE placed_at >= TIMESTAMP '2020-03-01'".to_owned(),
+        ),
+        (
+            "How many orders before 2020",
+            "SELECT count(*) FROM orders WHERE placed_at < TIMESTAMP '2020-01-01'".to_owned(),
+        ),
+        (
+            "How many orders after 2020",
+            "SELECT count(*) FROM orders WHERE placed_at >= TIMESTAMP '2021-01-01'".to_owned(),
+        ),
+        (
+            "orders between 2020 and 2022",
+            "SELECT * FROM orders WHERE placed_at >= TIMESTAMP '2020-01-01' AND placed_at < TIMESTAMP '2023-01-01'".to_owned(),
+        ),
+        (
+            "How many orders have an amount above 2000?",
+            "SELECT count(*) FROM orders WHERE amount > 2000".to_owned(),
+        ),
+        // The word before the time says which dates are meant, or the column's name.
+        (
+            "How many deliveries shipped in 2024",
+            "SELECT count(*) FROM deliveries WHERE shipped_date >= DATE '2024-01-01' AND shipped_date < DATE '2025-01-01'".to_owned(),
+        ),
+        (
+            "deliveries by quarter of arrival",
+            "SELECT CAST(date_trunc('quarter', arrival) AS DATE) AS quarter, count(*) FROM deliveries \
+             GROUP BY CAST(date_trunc('quarter', arrival) AS DATE) ORDER BY CAST(date_trunc('quarter', arrival) AS DATE)".to_owned(),
+        ),
+        (
+            "List the carrier of deliveries with arrival in 2024",
+            "SELECT carrier, arrival FROM deliveries WHERE arrival >= DATE '2024-01-01' AND arrival < DATE '2025-01-01'".to_owned(),
+        ),
+    ] {
+        assert_eq!(dated(question).as_deref(), Ok(sql.as_str()), "{question}");
+    }
+}
+
+#[test]
+fn times_that_are_not_of_one_column_are_not_read() {
+    let which = dated("deliveries by month").unwrap_err();
+    assert_eq!(
+        which.dates,
+        ["shipped_date of deliveries", "arrival of deliveries"]
+    );
+    for question in [
+        "orders in 2023 and in 2024",
+        "How many orders in 2024 meters",
+        "top 3 orders by month",
+        "most common country by month",
+        "amount of orders by month",
+        "total amount of orders by year and country",
+    ] {
+        assert!(
+            dated(question).is_err(),
+            "{question}: {:?}",
+            dated(question)
+        );
+    }
+    // A column with years is meant, also beside one with dates; and without dates nothing is.
+    let films = |with: &str, of_type: &str| {
+        let films = vec![
+            column("title", "text", 0.9),
+            column(with, of_type, 0.5),
+            column("added", "date", 0.5),
+        ];
+        statement(
+            "films in 2024",
+            &Tables::of(&cells(vec![table("films", films, &[])], Vec::new())),
+        )
+    };
+    assert_eq!(
+        films("release_year", "integer").unwrap_err().words,
+        ["2024"]
+    );
+    assert!(films("length", "integer").is_ok());
 }

@@ -72,7 +72,38 @@ fn results_that_say_nothing_lose_and_a_count_of_nothing_is_an_answer() {
     );
     let zero = Some("SELECT 0".to_owned());
     assert_eq!(of(&["SELECT 1", "SELECT 1", "SELECT 0"]).0, zero);
-    assert_eq!(of(&["SELECT 1"]), (None, Some(Unwritten::AllEmpty)));
+    // One that has no rows, beside others that cannot be run, says nothing.
+    let alone = of(&["SELECT 1", "SELECT nothing"]);
+    assert_eq!(alone, (None, Some(Unwritten::AllEmpty)));
+}
+
+#[test]
+fn no_rows_are_an_answer_where_statements_agree_or_a_rule_reads_the_question() {
+    let from_france = "SELECT count(*) FROM singer WHERE Country = 'France'";
+    let named = "SELECT Name FROM singer WHERE Country = 'France'";
+    let engine = Engine::default()
+        .gives("SELECT 1", "integer", &[])
+        .gives("SELECT 2", "integer", &[])
+        .gives("SELECT 7", "integer", &["7"])
+        .gives(named, "text", &[])
+        .gives(from_france, "integer", &["0"]);
+    let of = |question: &str, answers: Option<&'static [&'static str]>| {
+        let model = answers.map(Model::saying);
+        let written = run(question, &singers(), model.as_ref(), &engine);
+        (statement(&written).map(str::to_owned), written.notes)
+    };
+    let agreed = of(ASKED, Some(&["SELECT 1", "SELECT 2", "SELECT nothing"]));
+    assert_eq!(agreed.0.as_deref(), Some("SELECT 1"));
+    assert_eq!(agreed.1, ["2 statements agree that there is no value"]);
+    // After what has no rows, the model is asked again, and another answer is better.
+    let found = of(
+        ASKED,
+        Some(&["SELECT 1", "SELECT 1", "SELECT 1", "SELECT 7"]),
+    );
+    assert_eq!(found.0.as_deref(), Some("SELECT 7"));
+    let ruled = of("List the names of singers from France", None);
+    assert_eq!(ruled.0.as_deref(), Some(named));
+    assert_eq!(ruled.1, ["the rule that reads the question finds no value"]);
 }
 
 #[test]
@@ -191,11 +222,21 @@ fn what_does_not_fit_is_refused_before_a_model_is_asked() {
         of(&"x".repeat(QUESTION + 1), &singers()),
         Some(Unwritten::QuestionTooLong)
     );
+    // Words of times are about any table with dates, and no other.
+    let of_type = |data_type: &str| {
+        let columns = vec![scripted::column("placed", data_type, 0.3)];
+        scripted::cells(vec![scripted::table("orders", columns, &[])], Vec::new())
+    };
+    let by_month = "orders by month in March 2024, and of last year";
+    assert_eq!(of(by_month, &of_type("date")), None);
+    assert_eq!(of(by_month, &of_type("text")), Some(Unwritten::NothingFits));
     let none = scripted::cells(Vec::new(), Vec::new());
     assert_eq!(of(ASKED, &none), Some(Unwritten::NoTables));
     let asked = model.prompts();
     assert!(
-        asked.iter().all(|it| it.contains("How old are")),
+        asked
+            .iter()
+            .all(|it| it.contains("How old are") || it.contains("by month")),
         "{asked:?}"
     );
 }
