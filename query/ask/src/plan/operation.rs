@@ -177,6 +177,9 @@ pub struct SemTopK {
     /// Columns by whose values rows are grouped; none for all rows as one group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub group_by: Vec<String>,
+    /// A new column with each row's rank, 1 for the first; none unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<String>,
 }
 
 /// One text from many rows, which cites them.
@@ -286,6 +289,19 @@ impl Operation {
             Operation::Sql(_) => false,
             Operation::SemFact(fact) => fact.values.is_none(),
             _ => true,
+        }
+    }
+
+    /// Its sentence, where it is one about columns.
+    pub fn instruction_mut(&mut self) -> Option<&mut Instruction> {
+        match self {
+            Operation::Sql(_) | Operation::SemFact(_) => None,
+            Operation::SemFilter(it) => Some(&mut it.instruction),
+            Operation::SemMap(it) => Some(&mut it.instruction),
+            Operation::SemExtract(it) => Some(&mut it.instruction),
+            Operation::SemTopK(it) => Some(&mut it.instruction),
+            Operation::SemAgg(it) => Some(&mut it.instruction),
+            Operation::SemJoin(it) => Some(&mut it.instruction),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Instructions: sentences in which columns stand in braces.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,14 @@ pub enum Piece {
     Text(String),
     /// The value of a column.
     Column(String),
+    /// All columns, of a side of a join where one is named: `{*}`, `{left.*}`. They have names once
+    /// the rows are known.
+    All {
+        /// The side.
+        side: Option<String>,
+        /// The columns.
+        columns: Vec<String>,
+    },
 }
 
 /// A sentence whose braces do not match.
@@ -43,14 +52,37 @@ impl Instruction {
     #[must_use]
     pub fn columns(&self) -> Vec<&str> {
         let mut columns: Vec<&str> = Vec::new();
+        let mut known: HashSet<&str> = HashSet::new();
         for piece in &self.pieces {
-            if let Piece::Column(name) = piece
-                && !columns.contains(&name.as_str())
-            {
-                columns.push(name);
-            }
+            let named = match piece {
+                Piece::Text(_) => continue,
+                Piece::Column(name) => std::slice::from_ref(name),
+                Piece::All { columns, .. } => columns.as_slice(),
+            };
+            columns.extend(
+                named
+                    .iter()
+                    .map(String::as_str)
+                    .filter(|it| known.insert(it)),
+            );
         }
         columns
+    }
+
+    /// Whether it has all columns somewhere.
+    #[must_use]
+    pub fn has_all(&self) -> bool {
+        let mut pieces = self.pieces.iter();
+        pieces.any(|it| matches!(it, Piece::All { .. }))
+    }
+
+    /// Gives all columns their names, those of each side.
+    pub fn name_all(&mut self, of: impl Fn(Option<&str>) -> Vec<String>) {
+        for piece in &mut self.pieces {
+            if let Piece::All { side, columns } = piece {
+                *columns = of(side.as_deref());
+            }
+        }
     }
 }
 
@@ -82,7 +114,7 @@ impl TryFrom<String> for Instruction {
                     if !text.is_empty() {
                         pieces.push(Piece::Text(std::mem::take(&mut text)));
                     }
-                    pieces.push(Piece::Column(name.trim().to_owned()));
+                    pieces.push(piece(name.trim()));
                 }
                 '}' => return Err(InstructionError::Brace(written)),
                 other => text.push(other),
@@ -92,6 +124,21 @@ impl TryFrom<String> for Instruction {
             pieces.push(Piece::Text(text));
         }
         Ok(Instruction { written, pieces })
+    }
+}
+
+/// What stands in braces.
+fn piece(name: &str) -> Piece {
+    let side = match name.strip_suffix('*') {
+        Some("") => None,
+        Some(side) if side.len() > 1 && side.ends_with('.') => {
+            Some(side.trim_end_matches('.').to_owned())
+        }
+        _ => return Piece::Column(name.to_owned()),
+    };
+    Piece::All {
+        side,
+        columns: Vec::new(),
     }
 }
 
@@ -118,6 +165,14 @@ mod tests {
         let read = of("{city} is in {{Asia}} like { city }, {left.name}").unwrap();
         assert_eq!(read.columns(), ["city", "left.name"]);
         assert_eq!(read.pieces()[1], Piece::Text(" is in {Asia} like ".into()));
+        let mut all = of("{city} and {*}, {left.*}").unwrap();
+        assert!(all.has_all() && !read.has_all());
+        assert_eq!(all.columns(), ["city"]);
+        all.name_all(|side| match side {
+            None => vec!["city".to_owned(), "name".to_owned()],
+            Some(side) => vec![format!("{side}.x")],
+        });
+        assert_eq!(all.columns(), ["city", "name", "left.x"]);
         for wrong in ["{city", "city}", "{}", "{ }", "{a{b}"] {
             assert_eq!(of(wrong), Err(InstructionError::Brace(wrong.to_owned())));
         }

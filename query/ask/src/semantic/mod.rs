@@ -41,6 +41,8 @@ mod tests;
 mod topk;
 mod value;
 
+use std::borrow::Cow;
+
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 
@@ -58,6 +60,7 @@ use crate::plan::Operation;
 /// # Errors
 /// What is wrong with the operation: columns that are not there, names that are taken, bounds.
 pub fn output_schema(operation: &Operation, inputs: &[SchemaRef]) -> Result<Schema, SemanticError> {
+    let operation = &*with_all(operation, inputs);
     let one = || Ok::<&SchemaRef, SemanticError>(given(operation, inputs)?.0);
     match operation {
         Operation::Sql(_) => Err(SemanticError::NotSemantic(operation.word())),
@@ -135,6 +138,8 @@ async fn dispatch(
     operation: &Operation,
     inputs: &[RecordBatch],
 ) -> Result<Output, SemanticError> {
+    let schemas: Vec<SchemaRef> = inputs.iter().map(RecordBatch::schema).collect();
+    let operation = &*with_all(operation, &schemas);
     let one = || Ok::<&RecordBatch, SemanticError>(given(operation, inputs)?.0);
     match operation {
         Operation::Sql(_) => Err(SemanticError::NotSemantic(operation.word())),
@@ -149,6 +154,47 @@ async fn dispatch(
         }
         Operation::SemFact(fact) => fact::run(asker, fact).await,
     }
+}
+
+/// The operation, with the names of the columns where its sentence has all of them.
+fn with_all<'a>(operation: &'a Operation, inputs: &[SchemaRef]) -> Cow<'a, Operation> {
+    let mut named = operation.clone();
+    let sides = match operation {
+        Operation::SemJoin(join) => vec![("left", &join.left), ("right", &join.right)],
+        _ => Vec::new(),
+    };
+    let Some(instruction) = named.instruction_mut().filter(|it| it.has_all()) else {
+        return Cow::Borrowed(operation);
+    };
+    let names = |schema: Option<&SchemaRef>, side: &str| {
+        let fields = schema.into_iter().flat_map(|it| it.fields().iter());
+        let names = fields.map(|it| match side {
+            "" => it.name().clone(),
+            side => format!("{side}.{}", it.name()),
+        });
+        names.collect::<Vec<String>>()
+    };
+    instruction.name_all(|asked| {
+        if sides.is_empty() {
+            return match asked {
+                None => names(inputs.first(), ""),
+                // A side of no join is a column that is not there.
+                Some(side) => vec![format!("{side}.*")],
+            };
+        }
+        let inputs = [inputs.first(), inputs.last()];
+        let wanted = sides.iter().zip(inputs).filter(|((side, stage), _)| {
+            asked.is_none_or(|it| it == *side || it == stage.as_str())
+        });
+        let all: Vec<String> = wanted
+            .flat_map(|((side, _), schema)| names(schema, side))
+            .collect();
+        match (all.is_empty(), asked) {
+            (true, Some(side)) => vec![format!("{side}.*")],
+            _ => all,
+        }
+    });
+    Cow::Owned(named)
 }
 
 /// The first and the last input; a stage that joins another with itself has one.

@@ -237,6 +237,10 @@ pub(super) fn sentence(instruction: &Instruction) -> String {
     let pieces = instruction.pieces().iter().map(|piece| match piece {
         Piece::Text(text) => text.clone(),
         Piece::Column(name) => shown_name(name),
+        Piece::All { columns, .. } => {
+            let names: Vec<String> = columns.iter().map(|it| shown_name(it)).collect();
+            names.join(", ")
+        }
     });
     pieces.collect()
 }
@@ -246,13 +250,20 @@ pub(super) fn filled<'a>(
     instruction: &Instruction,
     value: impl Fn(&str) -> Option<&'a str>,
 ) -> String {
+    let in_place = |name: &str| match value(name) {
+        None => NO_VALUE.to_owned(),
+        Some(value) if is_long(value) => shown_name(name),
+        Some(value) => one_line(value, IN_SENTENCE),
+    };
     let pieces = instruction.pieces().iter().map(|piece| match piece {
         Piece::Text(text) => text.clone(),
-        Piece::Column(name) => match value(name) {
-            None => NO_VALUE.to_owned(),
-            Some(value) if is_long(value) => shown_name(name),
-            Some(value) => one_line(value, IN_SENTENCE),
-        },
+        Piece::Column(name) => in_place(name),
+        // Which is which, their names say.
+        Piece::All { columns, .. } => {
+            let named = columns.iter();
+            let named = named.map(|it| format!("{}: {}", shown_name(it), in_place(it)));
+            named.collect::<Vec<_>>().join(", ")
+        }
     });
     // As a whole, so that no word of a template is put together of parts.
     let sentence: String = pieces.collect();

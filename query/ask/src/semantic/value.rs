@@ -116,7 +116,8 @@ impl Shape {
                 Form::words(["yes", "no"])
             }
             ValueType::Text if self.pattern.is_none() && is_choice(&self.spec.one_of) => {
-                Form::Choose(self.spec.one_of.clone())
+                let words = self.spec.one_of.iter().map(|it| it.to_lowercase());
+                Form::Choose(words.collect())
             }
             _ => Form::line(self.tokens()),
         }
@@ -229,14 +230,19 @@ impl Shape {
 }
 
 /// Whether a model can choose among these texts by their first word: it tells them apart by how an
-/// answer begins.
+/// answer begins, in small letters or with a capital.
 fn is_choice(texts: &[String]) -> bool {
     let is_word = |text: &String| {
-        (1..=32).contains(&text.len()) && text.bytes().all(|it| it.is_ascii_lowercase())
+        let mut letters = text.bytes();
+        text.len() <= 32
+            && letters.next().is_some_and(|it| it.is_ascii_alphabetic())
+            && letters.all(|it| it.is_ascii_lowercase())
     };
-    let begins_another = |text: &String| texts.iter().filter(|it| it.starts_with(text)).count() > 1;
+    let small: Vec<String> = texts.iter().map(|it| it.to_lowercase()).collect();
+    let begins_another = |text: &String| small.iter().filter(|it| it.starts_with(text)).count() > 1;
     (2..=CHOICES).contains(&texts.len())
-        && texts.iter().all(|it| is_word(it) && !begins_another(it))
+        && texts.iter().all(is_word)
+        && !small.iter().any(begins_another)
 }
 
 /// A text without what models put around an answer.
@@ -346,8 +352,19 @@ mod tests {
             words.form(),
             Form::Choose(vec!["good".into(), "bad".into()])
         );
-        let alike = shape(serde_json::json!({"name": "n", "one_of": ["in", "inside"]}));
-        assert_eq!(alike.form(), Form::line(LONG));
+        // With a capital they are chosen, too, and stay as they are written.
+        let capital = shape(serde_json::json!({"name": "n", "one_of": ["Good", "Bad"]}));
+        assert_eq!(capital.form(), words.form());
+        let chosen = Answer::Chosen {
+            word: 1,
+            log_probabilities: None,
+        };
+        let bad = Value::Text("Bad".into());
+        assert_eq!(capital.of_answer(&chosen), Some((bad, None)));
+        for alike in [["in", "Inside"], ["UK", "USA"], ["Good", "good"]] {
+            let alike = shape(serde_json::json!({"name": "n", "one_of": alike}));
+            assert_eq!(alike.form(), Form::line(LONG));
+        }
     }
 
     #[test]

@@ -138,3 +138,36 @@ fn comparisons_that_fail_leave_the_order_of_rows_and_rows_without_values_come_la
     let place = |value: &str| shown.iter().position(|it| it == value).unwrap();
     assert!(place("2") < place("1") && output.failed > 0, "{shown:?}");
 }
+
+#[test]
+fn a_rank_is_written_where_it_is_asked_for_and_all_columns_are_shown_by_their_names() {
+    let oracle = Arc::new(larger());
+    let columns: [(&str, ArrayRef); 2] = [
+        ("n", Arc::new(Int64Array::from(vec![3, 9, 4, 8]))),
+        ("g", Arc::new(Int64Array::from(vec![1, 1, 2, 2]))),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let topk = |rank: &str, instruction: &str| {
+        operation(json!({"sem_topk": {
+            "input": "r", "instruction": instruction, "k": 2, "group_by": ["g"], "rank": rank}}))
+    };
+    let ranked = topk("place", "which is larger: {*}");
+    let schema = output_schema(&ranked, &[batch.schema()]).unwrap();
+    let output = block_on(run(&asker(&oracle), &ranked, &[batch.clone()])).unwrap();
+    assert_eq!(output.batch.schema().as_ref(), &schema);
+    assert_eq!(shown(&output.batch, "n"), ["9", "3", "8", "4"]);
+    assert_eq!(shown(&output.batch, "place"), ["1", "2", "1", "2"]);
+    let asked = oracle.asked().swap_remove(0);
+    assert!(asked.shared.contains("which is larger: n, g"), "{asked:?}");
+    assert!(asked.own.contains("\ng: "), "{asked:?}");
+    let taken = output_schema(&topk("G", "{n}"), &[batch.schema()]);
+    assert!(
+        matches!(taken, Err(SemanticError::ColumnTaken(_))),
+        "{taken:?}"
+    );
+    let no_side = output_schema(&topk("place", "{left.*}"), &[batch.schema()]);
+    assert!(
+        matches!(no_side, Err(SemanticError::UnknownColumn { .. })),
+        "{no_side:?}"
+    );
+}

@@ -310,3 +310,25 @@ fn what_is_wrong_with_a_stage_is_said_before_anything_is_asked() {
     let names: Vec<&str> = fine.fields().iter().map(|it| it.name().as_str()).collect();
     assert_eq!(names, ["left_city", "right_city"]);
 }
+
+#[test]
+fn all_columns_stand_in_a_sentence_with_their_names() {
+    let oracle = Arc::new(Oracle::new(|_| Said::Word(0)));
+    let batch = rows(&[("city", &[Some("Basel")]), ("people", &[None])]);
+    let filter = json!({"input": "c", "instruction": "true of a town: {*}"});
+    let filter = operation(json!({"sem_filter": filter}));
+    block_on(run(&asker(&oracle), &filter, &[batch.clone()])).unwrap();
+    let countries = column("name", &["France"]);
+    let join = json!({"left": "c", "right": "r", "instruction": "{c.*} is in {right.*}"});
+    let join = operation(json!({"sem_join": join}));
+    block_on(run(&asker(&oracle), &join, &[batch, countries])).unwrap();
+    let asked = oracle.asked();
+    let sentences: Vec<String> = asked.iter().map(|it| sentence(&it.own)).collect();
+    assert_eq!(
+        sentences,
+        [
+            "true of a town: city: Basel, people: (no value)",
+            "left.city: Basel, left.people: (no value) is in right.name: France",
+        ]
+    );
+}
