@@ -9,6 +9,7 @@
 //! asked again. A damaged file is as good as none. Specification: `docs/index-format.md`.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -38,6 +39,23 @@ const SMALL: u64 = 4 << 20;
 
 /// Answers by their keys.
 pub type Answers = HashMap<u128, Vec<u8>>;
+
+/// A file of answers. Its name is made of its content: what it holds does not change.
+#[derive(Clone, Debug)]
+pub struct AnswerFile {
+    /// Its path in the index.
+    pub path: String,
+    /// What it holds.
+    pub answers: Arc<Answers>,
+}
+
+impl AnswerFile {
+    /// The bytes that it takes in memory, about.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.answers.values().map(|it| it.len() + 32).sum()
+    }
+}
 
 fn folder(scope: u128) -> String {
     format!("{FOLDER}/{scope:032x}")
@@ -142,17 +160,43 @@ impl IndexStore {
         Ok(path)
     }
 
-    /// The answers that are kept of a scope.
+    /// The files of a scope's answers in the order of their names; of several answers to a question,
+    /// that of the first file counts. A file that is `known` is not read: its name says what it
+    /// holds.
     ///
     /// # Errors
     /// Store errors. A damaged file holds none, and is logged.
-    pub async fn kept_answers(&self, scope: u128) -> Result<Answers, SegmentError> {
+    pub async fn kept_answers(
+        &self,
+        scope: u128,
+        known: &(dyn Fn(&str) -> Option<Arc<Answers>> + Sync),
+    ) -> Result<Vec<AnswerFile>, SegmentError> {
         let files = self.answer_files(scope).await?;
-        let mut answers = Answers::new();
-        for (key, answer) in self.read_answers(&files).await? {
-            answers.entry(key).or_insert(answer);
+        let one = |info: ObjectInfo| async move {
+            let answers = match known(&info.path) {
+                Some(answers) => answers,
+                None => {
+                    let mut answers = Answers::new();
+                    for (key, answer) in self.read_answer_file(&info).await? {
+                        answers.entry(key).or_insert(answer);
+                    }
+                    Arc::new(answers)
+                }
+            };
+            let path = info.path;
+            Ok::<_, SegmentError>(AnswerFile { path, answers })
+        };
+        let mut read = stream::iter(files).map(one).buffered(READS_IN_FLIGHT);
+        let (mut files, mut bytes) = (Vec::new(), 0);
+        while let Some(file) = read.try_next().await? {
+            bytes += file.bytes();
+            if bytes > MOST_OF_SCOPE {
+                tracing::warn!("kept answers are passed over: they are too large");
+                break;
+            }
+            files.push(file);
         }
-        Ok(answers)
+        Ok(files)
     }
 
     /// The files of a scope in the order of their names, as far as they are read.
@@ -182,30 +226,27 @@ impl IndexStore {
         &self,
         files: &[ObjectInfo],
     ) -> Result<Vec<(u128, Vec<u8>)>, SegmentError> {
-        let read_one = |info: ObjectInfo| async move {
-            let bytes = match self.store.get(&info.path).await {
-                Ok(bytes) => bytes,
-                Err(error) if error.kind() == StoreErrorKind::NotFound => return Ok(Vec::new()),
-                Err(error) => return Err(SegmentError::from(error)),
-            };
-            Ok(read(&bytes).unwrap_or_else(|error| {
-                tracing::warn!(path = info.path, error, "kept answers are passed over");
-                Vec::new()
-            }))
-        };
-        let mut read = stream::iter(files.to_vec())
-            .map(read_one)
+        let one = |info: ObjectInfo| async move { self.read_answer_file(&info).await };
+        let read = stream::iter(files.to_vec())
+            .map(one)
             .buffered(READS_IN_FLIGHT);
-        let (mut answers, mut bytes) = (Vec::new(), 0);
-        while let Some(file) = read.try_next().await? {
-            bytes += file.iter().map(|(_, it)| it.len() + 32).sum::<usize>();
-            if bytes > MOST_OF_SCOPE {
-                tracing::warn!("kept answers are passed over: they are too large");
-                break;
-            }
-            answers.extend(file);
-        }
-        Ok(answers)
+        let files: Vec<Vec<(u128, Vec<u8>)>> = read.try_collect().await?;
+        Ok(files.into_iter().flatten().collect())
+    }
+
+    async fn read_answer_file(
+        &self,
+        info: &ObjectInfo,
+    ) -> Result<Vec<(u128, Vec<u8>)>, SegmentError> {
+        let bytes = match self.store.get(&info.path).await {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == StoreErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(SegmentError::from(error)),
+        };
+        Ok(read(&bytes).unwrap_or_else(|error| {
+            tracing::warn!(path = info.path, error, "kept answers are passed over");
+            Vec::new()
+        }))
     }
 }
 
@@ -214,6 +255,17 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
+    async fn kept(index: &IndexStore, scope: u128) -> Answers {
+        let files = index.kept_answers(scope, &|_| None).await.unwrap();
+        let mut all = Answers::new();
+        for file in files {
+            for (key, answer) in file.answers.iter() {
+                all.entry(*key).or_insert_with(|| answer.clone());
+            }
+        }
+        all
+    }
+
     fn answer(key: u128) -> (u128, Vec<u8>) {
         (key, format!("answer {key}").into_bytes())
     }
@@ -221,13 +273,13 @@ mod tests {
     #[tokio::test]
     async fn answers_are_kept_by_scope_and_the_first_of_a_key_stays() {
         let index = IndexStore::new(limn_store::Store::in_memory());
-        assert!(index.kept_answers(1).await.unwrap().is_empty());
+        assert!(kept(&index, 1).await.is_empty());
         index
             .keep_answers(1, &[answer(7), (7, b"later".to_vec())])
             .await
             .unwrap();
         index.keep_answers(2, &[answer(8)]).await.unwrap();
-        let kept = index.kept_answers(1).await.unwrap();
+        let kept = kept(&index, 1).await;
         assert_eq!(kept.into_iter().collect::<Vec<_>>(), [answer(7)]);
     }
 
@@ -238,7 +290,7 @@ mod tests {
             index.keep_answers(5, &[answer(key)]).await.unwrap();
             assert!(index.answer_files(5).await.unwrap().len() <= MERGED);
         }
-        let mut kept: Vec<_> = index.kept_answers(5).await.unwrap().into_iter().collect();
+        let mut kept: Vec<_> = kept(&index, 5).await.into_iter().collect();
         kept.sort();
         assert_eq!(kept, (0..30).map(answer).collect::<Vec<_>>());
     }
@@ -277,6 +329,6 @@ mod tests {
             assert!(read(&whole[..at]).is_err());
         }
         index.store.put(&path, "other".into()).await.unwrap();
-        assert!(index.kept_answers(3).await.unwrap().is_empty());
+        assert!(kept(&index, 3).await.is_empty());
     }
 }

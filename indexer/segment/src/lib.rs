@@ -157,7 +157,7 @@ pub use held::{HeldRows, HeldValue};
 pub use history::{HistoryEnd, TableEvent, TableHistory};
 pub use index_store::{FOLDERS, IndexStore};
 pub use joins::{JOINS_FORMAT, JoinRecord};
-pub use kept_answers::Answers;
+pub use kept_answers::{AnswerFile, Answers};
 pub use kept_vectors::KeptVector;
 pub use layout::SEGMENT_FORMAT;
 pub use narrations::{

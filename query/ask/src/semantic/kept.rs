@@ -5,10 +5,10 @@
 //! [`Key`], of the rest of the prompt. Failures are not kept.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use limn_segment::IndexStore;
+use limn_segment::{AnswerFile, IndexStore};
 use serde::{Deserialize, Serialize};
 
 use super::error::KeptError;
@@ -136,11 +136,75 @@ impl KeptAnswers for AnswersInMemory {
     }
 }
 
-/// Answers in an index, under `cache/answers`. Each scope is read once.
+/// Bytes of the files of answers that are held, about.
+const MOST_HELD: usize = 64 << 20;
+
+/// Files of an index's answers that were read, by their names, so that a process that answers many
+/// requests reads each once.
+#[derive(Clone, Debug, Default)]
+pub struct AnswerFiles(Arc<Mutex<HeldFiles>>);
+
+#[derive(Debug, Default)]
+struct HeldFiles {
+    files: HashMap<String, Arc<limn_segment::Answers>>,
+    bytes: usize,
+}
+
+impl AnswerFiles {
+    fn get(&self, path: &str) -> Option<Arc<limn_segment::Answers>> {
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.files.get(path).map(Arc::clone)
+    }
+
+    /// Holds files; where there is no room for them, those of before are let go.
+    fn hold(&self, files: &[AnswerFile]) {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for file in files {
+            let bytes = file.bytes();
+            if held.files.contains_key(&file.path) || bytes > MOST_HELD {
+                continue;
+            }
+            if held.bytes + bytes > MOST_HELD {
+                *held = HeldFiles::default();
+            }
+            held.bytes += bytes;
+            let answers = Arc::clone(&file.answers);
+            held.files.insert(file.path.clone(), answers);
+        }
+    }
+}
+
+/// Answers in an index, under `cache/answers`. Each scope is looked up once, each file read once.
 pub struct AnswersInIndex {
     index: IndexStore,
     writes: bool,
-    read: Mutex<HashMap<Scope, Arc<limn_segment::Answers>>>,
+    files: AnswerFiles,
+    read: Mutex<HashMap<Scope, Read>>,
+}
+
+/// What a scope has: the first answer to a question counts.
+#[derive(Clone, Default)]
+struct Read {
+    files: Arc<[AnswerFile]>,
+    new: HashMap<u128, Vec<u8>>,
+}
+
+impl Read {
+    fn get(&self, key: &Key) -> Option<&Vec<u8>> {
+        let mut files = self.files.iter();
+        let kept = files.find_map(|it| it.answers.get(&key.0));
+        kept.or_else(|| self.new.get(&key.0))
+    }
+
+    /// The answers to these questions. What cannot be understood is of another version: it is asked
+    /// again.
+    fn answers(&self, keys: &[Key]) -> Answers {
+        let found = keys.iter().filter_map(|key| {
+            let answer = serde_json::from_slice(self.get(key)?).ok()?;
+            Some((*key, answer))
+        });
+        found.collect()
+    }
 }
 
 impl AnswersInIndex {
@@ -150,33 +214,37 @@ impl AnswersInIndex {
         AnswersInIndex {
             index,
             writes,
+            files: AnswerFiles::default(),
             read: Mutex::default(),
         }
     }
 
-    fn read(&self, scope: Scope) -> Option<Arc<limn_segment::Answers>> {
-        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        read.get(&scope).map(Arc::clone)
+    /// It, with files that others of the process have read.
+    #[must_use]
+    pub fn with_files(self, files: AnswerFiles) -> AnswersInIndex {
+        AnswersInIndex { files, ..self }
+    }
+
+    fn scopes(&self) -> MutexGuard<'_, HashMap<Scope, Read>> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[async_trait]
 impl KeptAnswers for AnswersInIndex {
     async fn get_many(&self, scope: Scope, keys: &[Key]) -> Result<Answers, KeptError> {
-        let answers = match self.read(scope) {
-            Some(answers) => answers,
-            None => {
-                let answers = Arc::new(self.index.kept_answers(scope.0).await?);
-                let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-                Arc::clone(read.entry(scope).or_insert(answers))
-            }
-        };
-        // What cannot be understood is of another version: it is asked again.
-        let found = keys.iter().filter_map(|key| {
-            let answer = serde_json::from_slice(answers.get(&key.0)?).ok()?;
-            Some((*key, answer))
+        if let Some(read) = self.scopes().get(&scope) {
+            return Ok(read.answers(keys));
+        }
+        let known = |path: &str| self.files.get(path);
+        let files = self.index.kept_answers(scope.0, &known).await?;
+        self.files.hold(&files);
+        let mut scopes = self.scopes();
+        let read = scopes.entry(scope).or_insert_with(|| Read {
+            files: files.into(),
+            new: HashMap::new(),
         });
-        Ok(found.collect())
+        Ok(read.answers(keys))
     }
 
     async fn put_many(&self, scope: Scope, answers: Vec<(Key, Answer)>) -> Result<(), KeptError> {
@@ -188,13 +256,51 @@ impl KeptAnswers for AnswersInIndex {
         if self.writes {
             self.index.keep_answers(scope.0, &written).await?;
         }
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = read.get_mut(&scope) {
-            let known = Arc::make_mut(known);
+        if let Some(read) = self.scopes().get_mut(&scope) {
             for (key, answer) in written {
-                known.entry(key).or_insert(answer);
+                read.new.entry(key).or_insert(answer);
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn written(text: &str) -> Answer {
+        Answer::Written {
+            text: text.to_owned(),
+            is_whole: true,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_of_the_index_is_read_once_by_a_process() {
+        let store = limn_store::Store::in_memory();
+        let index = IndexStore::new(store.clone());
+        let (scope, keys) = (Scope(1), [Key(7), Key(8)]);
+        let writer = AnswersInIndex::new(index.clone(), true);
+        let keep = async |key: Key, text: &str| {
+            let new = vec![(key, written(text))];
+            writer.put_many(scope, new).await.unwrap();
+        };
+        keep(keys[0], "first").await;
+        let files = AnswerFiles::default();
+        let request = async || {
+            let before = store.counts().get;
+            let answers = AnswersInIndex::new(index.clone(), false).with_files(files.clone());
+            let found = answers.get_many(scope, &keys).await.unwrap();
+            (found, store.counts().get - before)
+        };
+        let first = Answers::from([(keys[0], written("first"))]);
+        assert_eq!(request().await, (first.clone(), 1));
+        assert_eq!(request().await, (first, 0));
+        // A new file is read alone.
+        keep(keys[1], "second").await;
+        let (both, reads) = request().await;
+        assert_eq!((both.len(), reads), (2, 1));
     }
 }

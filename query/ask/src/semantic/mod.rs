@@ -48,7 +48,9 @@ use arrow::datatypes::{Schema, SchemaRef};
 
 pub use asker::{Asker, Budget, Spent};
 pub use error::{KeptError, SemanticError};
-pub use kept::{Answer, Answers, AnswersInIndex, AnswersInMemory, KeptAnswers, Key, Scope};
+pub use kept::{
+    Answer, AnswerFiles, Answers, AnswersInIndex, AnswersInMemory, KeptAnswers, Key, Scope,
+};
 pub use output::{Estimate, Judged, Output};
 pub use question::PROMPT_VERSION;
 

@@ -1,7 +1,9 @@
 //! Answers of a model that a node keeps: those of the index, and its own, as long as it runs.
 
 use async_trait::async_trait;
-use limn_ask::semantic::{Answer, Answers, AnswersInIndex, KeptAnswers, KeptError, Key, Scope};
+use limn_ask::semantic::{
+    Answer, AnswerFiles, Answers, AnswersInIndex, KeptAnswers, KeptError, Key, Scope,
+};
 use limn_segment::IndexStore;
 use moka::sync::Cache;
 use xxhash_rust::xxh3::Xxh3;
@@ -13,9 +15,12 @@ const KEPT_KIB: u64 = 64 << 10;
 /// Bytes that an answer takes beside its text.
 const OVERHEAD: usize = 160;
 
-/// Answers, by what was asked.
+/// Answers, by what was asked, and the files of the index that have others.
 #[derive(Clone)]
-pub(crate) struct NodeAnswers(Cache<(Scope, Key), Answer>);
+pub(crate) struct NodeAnswers {
+    own: Cache<(Scope, Key), Answer>,
+    files: AnswerFiles,
+}
 
 impl std::fmt::Debug for NodeAnswers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -33,7 +38,10 @@ impl Default for NodeAnswers {
             u32::try_from(text + OVERHEAD).unwrap_or(u32::MAX)
         };
         let cache = Cache::builder().weigher(bytes);
-        NodeAnswers(cache.max_capacity(KEPT_KIB << 10).build())
+        NodeAnswers {
+            own: cache.max_capacity(KEPT_KIB << 10).build(),
+            files: AnswerFiles::default(),
+        }
     }
 }
 
@@ -54,7 +62,7 @@ impl NodeAnswers {
             }),
             index: paths
                 .is_none()
-                .then(|| AnswersInIndex::new(index.clone(), false)),
+                .then(|| AnswersInIndex::new(index.clone(), false).with_files(self.files.clone())),
         }
     }
 }
@@ -76,7 +84,7 @@ impl AnswersOfNode {
 #[async_trait]
 impl KeptAnswers for AnswersOfNode {
     async fn get_many(&self, scope: Scope, keys: &[Key]) -> Result<Answers, KeptError> {
-        let own = |key: &Key| Some((*key, self.own.0.get(&(self.salted(scope), *key))?));
+        let own = |key: &Key| Some((*key, self.own.own.get(&(self.salted(scope), *key))?));
         let mut found: Answers = keys.iter().filter_map(own).collect();
         let others: Vec<Key> = keys
             .iter()
@@ -91,7 +99,7 @@ impl KeptAnswers for AnswersOfNode {
 
     async fn put_many(&self, scope: Scope, answers: Vec<(Key, Answer)>) -> Result<(), KeptError> {
         for (key, answer) in answers {
-            self.own.0.insert((self.salted(scope), key), answer);
+            self.own.own.insert((self.salted(scope), key), answer);
         }
         Ok(())
     }
