@@ -66,6 +66,13 @@ pub(super) struct Guard {
     pub(super) hosts: Hosts,
 }
 
+/// What a request holds as long as it is answered: its part of its caller's share, and its place. An
+/// answer that goes on behind its head holds it, too.
+pub(super) struct Held {
+    _share: Share,
+    _place: OwnedSemaphorePermit,
+}
+
 pub(super) async fn guard(
     State(guard): State<Guard>,
     mut request: Request,
@@ -83,9 +90,16 @@ pub(super) async fn guard(
         .to_owned();
     let span = traces::of_request(method.as_str(), &route, &id, request.headers());
     let (caller, answered) = match admitted(&guard, &mut request, &route).await {
-        Ok(Some((caller, _share))) => {
+        Ok(Some((caller, share))) => {
             let answered = match place(node).await {
-                Ok(_place) => answer(node, request, next).instrument(span.clone()).await,
+                Ok(place) => {
+                    let held = Arc::new(Held {
+                        _share: share,
+                        _place: place,
+                    });
+                    request.extensions_mut().insert(Arc::clone(&held));
+                    answer(node, request, next).instrument(span.clone()).await
+                }
                 Err(problem) => problem.into_response(),
             };
             (Some(caller), answered)

@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use axum::{Json, Router};
+use axum::{Extension, Json, Router};
 use limn_ask::AskAnswer;
 use limn_cells::CellsAnswer;
 use tower_http::compression::CompressionLayer;
@@ -19,7 +19,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::body::{Asked, ObjectBody, read_events};
-use super::guard::{Guard, Hosts, guard};
+use super::guard::{Guard, Held, Hosts, guard};
 use super::nearby::nearby;
 use super::reply::ErrorAnswer;
 use super::{messages, page, steps};
@@ -213,11 +213,12 @@ async fn ask(
     State(node): Shared,
     grant: Grant,
     headers: HeaderMap,
+    Extension(held): Extension<Arc<Held>>,
     ObjectBody(asked): ObjectBody<AskRequest>,
 ) -> Result<Response, Problem> {
     let accept = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
     if accept.is_some_and(|it| it.contains("text/event-stream")) {
-        return Ok(steps::stream(node, grant, asked).into_response());
+        return Ok(steps::stream(node, grant, asked, held).into_response());
     }
     let answer = answers::ask(&node, &grant, asked, None).await?;
     Ok(Json(answer).into_response())

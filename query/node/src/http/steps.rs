@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::guard::Held;
 use crate::answers::{self, AskRequest, Grant};
 use crate::node::Node;
 use crate::problem::ErrorDetail;
@@ -22,17 +23,20 @@ struct Steps {
     _work: AbortOnDropHandle<()>,
 }
 
-/// Answers a question; each step is an event, and the answer, or why there is none, the last.
+/// Answers a question; each step is an event, and the answer, or why there is none, the last. The
+/// request holds its place until then.
 pub(super) fn stream(
     node: Arc<Node>,
     mut grant: Grant,
     asked: AskRequest,
+    held: Arc<Held>,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     if let Some(options) = &node.ask {
         grant.until = Instant::now() + options.timeout;
     }
     let (send, steps) = unbounded_channel();
     let work = async move {
+        let _held = held;
         let steps = Some(send.clone());
         let last = match answers::ask(&node, &grant, asked, steps).await {
             Ok(answer) => named("answer", &answer),
