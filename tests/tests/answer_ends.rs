@@ -3,7 +3,10 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
+use limn_tests::node::Node;
+use limn_tests::oracle::Oracle;
 use limn_tests::{Run, index_hashed, limn, text};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -123,4 +126,48 @@ fn a_statement_that_is_shown_can_be_run_and_times_are_read() {
     assert_eq!(again["rows"], months, "{statement}");
     let since = lake.asked("how many livres épuisés since March 2024");
     assert_eq!(since["rows"], json!([[2]]), "{since}");
+}
+
+#[test]
+fn an_answer_in_steps_holds_its_place_and_hints_are_those_of_a_node() {
+    let lake = Lake::new();
+    let slow = Oracle::start(|_| {
+        std::thread::sleep(Duration::from_secs(4));
+        Some("yes".to_owned())
+    });
+    let options = [&["--ask", "llm", "--concurrency", "1"][..], &slow.options()].concat();
+    let node = Node::start(text(&lake.at("index")), &options);
+    let table = json!({"table": "librairie/Livres épuisés"});
+    let first = "SELECT title FROM b WHERE title = 'Emma'";
+    let plan = json!({"version": 1, "answer": "y", "stages": [
+        {"name": "x", "sql": {"inputs": {"b": table}, "statement": first}},
+        {"name": "y", "sem_filter": {"input": "x", "instruction": "{title} is a novel"}}]});
+    let steps = |body: &Value| {
+        let headers = [("accept", "text/event-stream")];
+        node.send("POST", "/v1/ask", &headers, Some(&body.to_string()))
+    };
+    std::thread::scope(|scope| {
+        let streamed = scope.spawn(|| steps(&json!({"plan": plan})).body);
+        let begun = Instant::now();
+        while slow.asked().is_empty() {
+            assert!(begun.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // Of one place a caller may have one.
+        node.get("/v1/status").is_error(429, "too_many_requests");
+        assert!(streamed.join().unwrap().contains("event: answer"));
+    });
+    let ended = Instant::now();
+    while node.get("/v1/status").status != 200 {
+        assert!(ended.elapsed() < Duration::from_secs(20));
+    }
+    let rules = Node::start(text(&lake.at("index")), &[]);
+    let unread = rules
+        .post("/v1/ask", &json!({"q": "which livres épuisés sing best?"}))
+        .ok();
+    let notes = unread["notes"].to_string();
+    assert!(
+        notes.contains("POST /v1/sql") && !notes.contains("limn sql"),
+        "{notes}"
+    );
 }

@@ -264,16 +264,17 @@ pub(crate) fn of_run(
 }
 
 impl AskAnswer {
-    /// The answer to a question for which no plan was written: why, and what was looked at.
+    /// The answer to a question for which no plan was written: why, and what was looked at. `remedy`
+    /// is what to do where a statement could not be written, in the words of who answers.
     #[must_use]
-    pub fn unanswered(question: &str, written: &Written) -> AskAnswer {
-        let why = written.unwritten;
-        let head = match why {
+    pub fn unanswered(question: &str, written: &Written, remedy: &str) -> AskAnswer {
+        let head = match written.unwritten {
             Some(Unwritten::NothingFits | Unwritten::AllEmpty | Unwritten::NoTables) => {
                 "cannot be answered from this lake"
             }
             _ => "not answered",
         };
+        let why = written.unwritten;
         let why = why.map_or_else(String::new, |why| why.to_string());
         let mut notes = vec![format!("{head}: {why}")];
         let lists = [
@@ -283,6 +284,12 @@ impl AskAnswer {
         for (what, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
             let names: Vec<String> = names.iter().map(|it| one_line(it)).collect();
             notes.push(format!("{what} {}", names.join(", ")));
+        }
+        if matches!(
+            written.unwritten,
+            Some(Unwritten::NoRule | Unwritten::AllFailed)
+        ) {
+            notes.push(remedy.to_owned());
         }
         // A search that finds nothing says so, too.
         let further = written.notes.iter().filter(|it| **it != why);

@@ -12,6 +12,7 @@ use arrow::compute::concat_batches;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::row::{OwnedRow, RowConverter, SortField};
+use datafusion::common::tree_node::TreeNode;
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::logical_plan::{FetchType, SkipType};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection, Sort};
@@ -79,7 +80,7 @@ pub(crate) fn looked_beyond(
     let keys: Vec<Expr> = keys.map(|it| it.expr.clone()).collect();
     let schema = plan.schema();
     let is_taken = schema.fields().iter().any(|it| it.name().starts_with(KEY));
-    if is_taken || kept == 0 || keys.is_empty() || keys.iter().any(Expr::is_volatile) {
+    if is_taken || kept == 0 || keys.is_empty() || !keys.iter().all(is_plain) {
         return Ok((plan, None));
     }
     let cut = Cut {
@@ -96,6 +97,22 @@ pub(crate) fn looked_beyond(
     let most = kept.saturating_add(BEYOND);
     let plan = LogicalPlanBuilder::from(with_keys).limit(skipped, Some(most))?;
     Ok((plan.build()?, Some(cut)))
+}
+
+/// Whether an expression can be written twice: it is computed of its row, and of that alone.
+fn is_plain(key: &Expr) -> bool {
+    let is_more = |it: &Expr| {
+        let is_more = matches!(
+            it,
+            Expr::AggregateFunction(_)
+                | Expr::WindowFunction(_)
+                | Expr::ScalarSubquery(_)
+                | Expr::InSubquery(_)
+                | Expr::Exists(_)
+        );
+        Ok(is_more)
+    };
+    !key.is_volatile() && !key.exists(is_more).unwrap_or(true)
 }
 
 /// The order that a plan cuts, the columns that come out, and how many rows are skipped and kept.

@@ -63,14 +63,10 @@ pub enum Unwritten {
     #[error("nothing that the question is about is in these tables")]
     NothingFits,
     /// No rule fits the question, and there is no model.
-    #[error(
-        "no rule fits the question, and no language model is there to write SQL: name one, or write the statement yourself for limn sql"
-    )]
+    #[error("no rule fits the question, and no language model is there to write SQL")]
     NoRule,
     /// No candidate could be run.
-    #[error(
-        "no statement that was written can be run: the candidates say why; limn sql runs one of yours"
-    )]
+    #[error("no statement that was written can be run")]
     AllFailed,
     /// All candidates that could be run are without rows, and they do not agree.
     #[error("no statement that was written has an answer in these tables")]

@@ -248,7 +248,7 @@ impl Agent {
                 prefix: input.prefix,
                 plan,
                 plan_only: input.plan_only,
-                budget_tokens: None,
+                budget_tokens: input.budget_tokens,
             };
             answers::ask(&self.node, &grant, request, None).await
         };

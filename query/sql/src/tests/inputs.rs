@@ -271,6 +271,22 @@ async fn rows_that_tie_where_they_are_cut_are_counted() {
             (5, None),
         ),
         (
+            "SELECT orderid FROM orders ORDER BY rank() OVER (ORDER BY amount > 0) LIMIT 2",
+            (2, Some((1, 5, 2, 5, false))),
+        ),
+        (
+            "SELECT orderid FROM orders o ORDER BY (SELECT max(amount) FROM orders p) LIMIT 2",
+            (2, None),
+        ),
+        (
+            "SELECT day, count(*) FROM orders GROUP BY day HAVING count(*) > 0 ORDER BY max(amount) - min(amount) LIMIT 1",
+            (1, Some((1, 3, 1, 3, false))),
+        ),
+        (
+            "SELECT orderid FROM orders UNION ALL SELECT 1 FROM orders ORDER BY 1 LIMIT 2",
+            (2, Some((1, 5, 2, 5, false))),
+        ),
+        (
             "SELECT orderid FROM orders ORDER BY random() LIMIT 2",
             (2, None),
         ),

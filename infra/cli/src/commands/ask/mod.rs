@@ -26,6 +26,8 @@ use crate::commands::{embedder_of, newest, print_json};
 use crate::progress::{Waiting, say};
 use crate::text::one_line;
 
+/// What to do where no statement could be written.
+const REMEDY: &str = "a statement of your own is run by `limn sql`";
 /// Bytes of a plan.
 const MOST_PLAN: u64 = 1 << 20;
 
@@ -73,7 +75,7 @@ pub async fn run(args: AskArgs) -> anyhow::Result<Outcome> {
                 if let Some(hindrance) = written.hindrance() {
                     bail!("no statement could be run: {hindrance}");
                 }
-                let mut answer = AskAnswer::unanswered(&args.question.join(" "), &written);
+                let mut answer = AskAnswer::unanswered(&args.question.join(" "), &written, REMEDY);
                 if args.plan_only && !args.json.json {
                     bail!(answer.notes.join("; "));
                 }

@@ -31,6 +31,9 @@ use crate::access::Right;
 use crate::node::Node;
 use crate::problem::{Code, Problem};
 
+/// What to do where no statement could be written.
+const REMEDY: &str =
+    "a statement of your own is answered by sql (POST /v1/sql; the tool of that name)";
 /// Bytes of a question.
 const QUESTION: usize = 4_000;
 /// Time in which an answer that is late keeps what a model has answered.
@@ -133,7 +136,7 @@ pub async fn ask(
                     plan
                 }
                 None => {
-                    let mut answer = AskAnswer::unanswered(&asked.question, &written);
+                    let mut answer = AskAnswer::unanswered(&asked.question, &written, REMEDY);
                     answer.cost.writing = writing;
                     answer.cost.seconds = start.elapsed().as_secs_f64();
                     return Ok(answer);
