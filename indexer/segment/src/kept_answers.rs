@@ -160,9 +160,9 @@ impl IndexStore {
         Ok(path)
     }
 
-    /// The files of a scope's answers in the order of their names; of several answers to a question,
-    /// that of the first file counts. A file that is `known` is not read: its name says what it
-    /// holds.
+    /// The files of a scope's answers in the order of their names; of several answers to a
+    /// question, that of the first file counts. A file that is `known` is not read: its name says
+    /// what it holds.
     ///
     /// # Errors
     /// Store errors. A damaged file holds none, and is logged.

@@ -87,10 +87,10 @@ impl Engine {
     }
 
     /// The same tables and limits, for the statements of plans. Each table is read in one part:
-    /// rows that an order leaves equal come in the same order each time, and a LIMIT leaves the same
-    /// ones. NULLs come last unless the statement says otherwise: people and models who ask for the
-    /// greatest value do not mean one that is missing. Where a LIMIT cuts rows that the order leaves
-    /// equal, the answer says so ([`Answer::tie`]).
+    /// rows that an order leaves equal come in the same order each time, and a LIMIT leaves the
+    /// same ones. NULLs come last unless the statement says otherwise: people and models who ask
+    /// for the greatest value do not mean one that is missing. Where a LIMIT cuts rows that the
+    /// order leaves equal, the answer says so ([`Answer::tie`]).
     #[must_use]
     pub fn for_plans(&self) -> Engine {
         let mut config = self.session.config().clone().with_target_partitions(1);

@@ -67,8 +67,8 @@ struct Run {
     first: Vec<RecordBatch>,
 }
 
-/// A plan that reads a few rows more than its LIMIT, with the first so many keys of its order; as it
-/// is, where it is no order that is cut.
+/// A plan that reads a few rows more than its LIMIT, with the first so many keys of its order; as
+/// it is, where it is no order that is cut.
 pub(crate) fn looked_beyond(
     plan: LogicalPlan,
     deciding: usize,

@@ -35,6 +35,7 @@ impl Sentence {
                     form += "(.*?)";
                     columns.push(name.clone());
                 }
+                Piece::All { .. } => panic!("no plan of TAG-Bench has all columns: {instruction}"),
             }
         }
         Sentence {

@@ -66,8 +66,8 @@ pub(super) struct Guard {
     pub(super) hosts: Hosts,
 }
 
-/// What a request holds as long as it is answered: its part of its caller's share, and its place. An
-/// answer that goes on behind its head holds it, too.
+/// What a request holds as long as it is answered: its part of its caller's share, and its place.
+/// An answer that goes on behind its head holds it, too.
 pub(super) struct Held {
     _share: Share,
     _place: OwnedSemaphorePermit,

@@ -143,8 +143,8 @@ pub struct AskInput {
     pub plan: Option<serde_json::Map<String, Value>>,
     /// Whether the plan is only made, not run.
     pub plan_only: Option<bool>,
-    /// Tokens of prompts and answers that running the plan may take; the node's own limit if nothing
-    /// is said.
+    /// Tokens of prompts and answers that running the plan may take; the node's own limit if
+    /// nothing is said.
     pub budget_tokens: Option<u64>,
     /// Rows of the answer, 1 to 100, 20 if nothing is said.
     pub max_rows: Option<usize>,

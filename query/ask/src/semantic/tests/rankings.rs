@@ -153,7 +153,7 @@ fn a_rank_is_written_where_it_is_asked_for_and_all_columns_are_shown_by_their_na
     };
     let ranked = topk("place", "which is larger: {*}");
     let schema = output_schema(&ranked, &[batch.schema()]).unwrap();
-    let output = block_on(run(&asker(&oracle), &ranked, &[batch.clone()])).unwrap();
+    let output = block_on(run(&asker(&oracle), &ranked, std::slice::from_ref(&batch))).unwrap();
     assert_eq!(output.batch.schema().as_ref(), &schema);
     assert_eq!(shown(&output.batch, "n"), ["9", "3", "8", "4"]);
     assert_eq!(shown(&output.batch, "place"), ["1", "2", "1", "2"]);

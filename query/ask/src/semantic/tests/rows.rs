@@ -317,7 +317,7 @@ fn all_columns_stand_in_a_sentence_with_their_names() {
     let batch = rows(&[("city", &[Some("Basel")]), ("people", &[None])]);
     let filter = json!({"input": "c", "instruction": "true of a town: {*}"});
     let filter = operation(json!({"sem_filter": filter}));
-    block_on(run(&asker(&oracle), &filter, &[batch.clone()])).unwrap();
+    block_on(run(&asker(&oracle), &filter, std::slice::from_ref(&batch))).unwrap();
     let countries = column("name", &["France"]);
     let join = json!({"left": "c", "right": "r", "instruction": "{c.*} is in {right.*}"});
     let join = operation(json!({"sem_join": join}));

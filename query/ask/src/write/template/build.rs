@@ -16,104 +16,157 @@ pub(super) fn statement(reading: &Reading, tables: &Tables<'_>) -> Option<String
     if from.has_several && !counts_once(reading, tables) {
         return None;
     }
-    let targets = targets(reading);
-    let groups: Vec<&Mention> = reading.mentions.iter().filter(|it| it.is_group).collect();
-    let part = reading.times.part.zip(reading.dated);
-    let is_grouped = part.is_some() || !groups.is_empty();
-    let has_groups = reading.counts || is_grouped;
-    if reading.top.is_some() && reading.by_count.is_none() && has_groups {
+    let asked = Asked::of(reading, from);
+    if !asked.fits_together() {
         return None;
     }
-    if part.is_some() && reading.by_count.is_some() {
-        return None;
+    match (asked.is_grouped(), reading.by_count) {
+        (true, _) => asked.of_groups(),
+        // Each row of one table is there with each that it joins: it would be counted as often.
+        _ if reading.counts && asked.from.has_several && reading.filters.is_empty() => None,
+        (false, Some(function)) => asked.of_most_rows(function),
+        (false, None) => asked.of_rows(),
     }
-    let is_computed = |it: &&Mention| !it.functions.is_empty();
-    let computed: Vec<&Mention> = reading.mentions.iter().filter(is_computed).collect();
-    let ordered = reading.mentions.iter().find(|it| it.is_order);
-    if ordered.is_some() && (reading.counts || !computed.is_empty() || is_grouped) {
-        return None;
+}
+
+/// What a question asks for, and of what.
+struct Asked<'a> {
+    reading: &'a Reading,
+    from: From<'a>,
+    /// FROM and WHERE.
+    source: String,
+    /// The columns that are asked for as they are.
+    targets: Vec<&'a Mention>,
+    groups: Vec<&'a Mention>,
+    /// The part of a time by which rows are grouped, and its column.
+    part: Option<(Part, ColumnAt)>,
+    /// The columns of which something is computed.
+    computed: Vec<&'a Mention>,
+    ordered: Option<&'a Mention>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(reading: &'a Reading, from: From<'a>) -> Asked<'a> {
+        let mentions = || reading.mentions.iter();
+        let condition = from.condition(reading);
+        Asked {
+            reading,
+            source: format!("FROM {}{condition}", from.sql),
+            from,
+            targets: targets(reading),
+            groups: mentions().filter(|it| it.is_group).collect(),
+            part: reading.times.part.zip(reading.dated),
+            computed: mentions().filter(|it| !it.functions.is_empty()).collect(),
+            ordered: mentions().find(|it| it.is_order),
+        }
     }
-    // "Which book has the most pages" asks for the book, of which no column is named.
-    let is_extreme = |it: &&Mention| {
+
+    fn is_grouped(&self) -> bool {
+        self.part.is_some() || !self.groups.is_empty()
+    }
+
+    /// Whether what is asked for can be asked for at once.
+    fn fits_together(&self) -> bool {
+        let (reading, is_grouped) = (self.reading, self.is_grouped());
+        let has_groups = reading.counts || is_grouped;
+        if reading.top.is_some() && reading.by_count.is_none() && has_groups {
+            return false;
+        }
+        if self.part.is_some() && reading.by_count.is_some() {
+            return false;
+        }
+        if self.ordered.is_some() && (has_groups || !self.computed.is_empty()) {
+            return false;
+        }
+        // "Which book has the most pages" asks for the book, of which no column is named.
         let extreme = |it: &Function| matches!(it, Function::Most | Function::Least);
-        it.functions.iter().any(extreme)
-    };
-    if targets.is_empty() && reading.asks_which && computed.iter().any(is_extreme) {
-        return None;
+        let has_extreme = self
+            .computed
+            .iter()
+            .any(|it| it.functions.iter().any(extreme));
+        !(self.targets.is_empty() && reading.asks_which && has_extreme)
     }
-    let condition = from.condition(reading);
-    let source = format!("FROM {}{condition}", from.sql);
-    let column = |it: &&Mention| from.column(it.column);
-    if is_grouped {
-        let keys: Vec<String> = groups.iter().map(column).collect();
-        let values = values(reading, &targets, &computed, &from)?;
-        let Some((part, dated)) = part else {
+
+    fn columns(&self, of: &[&Mention]) -> Vec<String> {
+        of.iter().map(|it| self.from.column(it.column)).collect()
+    }
+
+    fn values(&self, targets: &[&Mention]) -> Option<String> {
+        values(self.reading, targets, &self.computed, &self.from)
+    }
+
+    /// What is counted or computed of each group.
+    fn of_groups(&self) -> Option<String> {
+        let source = &self.source;
+        let keys = self.columns(&self.groups);
+        let values = self.values(&self.targets)?;
+        let Some((part, dated)) = self.part else {
             let keys = keys.join(", ");
             return Some(format!("SELECT {keys}, {values} {source} GROUP BY {keys}"));
         };
-        let (time, word) = (from.part(part, dated), part.word());
+        let (time, word) = (self.from.part(part, dated), part.word());
         let named = std::iter::once(format!("{time} AS {word}")).chain(keys.iter().cloned());
         let named: Vec<String> = named.chain([values]).collect();
         let keys: Vec<String> = std::iter::once(time).chain(keys).collect();
         let (named, keys) = (named.join(", "), keys.join(", "));
-        return Some(format!(
+        Some(format!(
             "SELECT {named} {source} GROUP BY {keys} ORDER BY {keys}"
-        ));
+        ))
     }
-    // Each row of one table is there with each that it joins: it would be counted as often.
-    if reading.counts && from.has_several && reading.filters.is_empty() {
-        return None;
-    }
-    if let Some(function) = reading.by_count {
-        let keys: Vec<String> = targets.iter().map(column).collect();
-        if keys.is_empty() || !computed.is_empty() || reading.counts {
+
+    /// The values that the most rows have, or the least.
+    fn of_most_rows(&self, function: Function) -> Option<String> {
+        let keys = self.columns(&self.targets);
+        if keys.is_empty() || !self.computed.is_empty() || self.reading.counts {
             return None;
         }
-        let (keys, order) = (keys.join(", "), order(function));
-        let top = reading.top.unwrap_or(1);
-        return Some(format!(
+        let (keys, order, source) = (keys.join(", "), order(function), &self.source);
+        let top = self.reading.top.unwrap_or(1);
+        Some(format!(
             "SELECT {keys} {source} GROUP BY {keys} ORDER BY count(*) {order}, {keys} LIMIT {top}"
-        ));
+        ))
     }
-    match (targets.is_empty(), computed.as_slice()) {
-        (true, _) if reading.counts || !computed.is_empty() => {
-            let values = values(reading, &[], &computed, &from)?;
-            Some(format!("SELECT {values} {source}"))
+
+    /// Rows, or what is counted and computed of all.
+    fn of_rows(&self) -> Option<String> {
+        let (reading, source) = (self.reading, &self.source);
+        match (self.targets.is_empty(), self.computed.as_slice()) {
+            (true, computed) if reading.counts || !computed.is_empty() => {
+                let values = self.values(&[])?;
+                Some(format!("SELECT {values} {source}"))
+            }
+            (false, [one]) if !reading.counts => {
+                let [function @ (Function::Most | Function::Least)] = one.functions[..] else {
+                    return None;
+                };
+                let columns = self.columns(&self.targets).join(", ");
+                let by = self.from.column(one.column);
+                let (order, top) = (order(function), reading.top.unwrap_or(1));
+                Some(format!(
+                    "SELECT {columns} {source} ORDER BY {by} {order} NULLS LAST LIMIT {top}"
+                ))
+            }
+            (false, []) if reading.counts => {
+                let values = self.values(&self.targets)?;
+                Some(format!("SELECT {values} {source}"))
+            }
+            (false, []) if reading.top.is_none() || self.ordered.is_some() => {
+                let columns = self.columns(&self.targets).join(", ");
+                let distinct = if reading.is_distinct { "DISTINCT " } else { "" };
+                let order = self.ordered.map_or(String::new(), |it| {
+                    let direction = if reading.is_descending { "DESC" } else { "ASC" };
+                    format!(" ORDER BY {} {direction}", self.from.column(it.column))
+                });
+                let top = reading
+                    .top
+                    .map_or(String::new(), |it| format!(" LIMIT {it}"));
+                Some(format!("SELECT {distinct}{columns} {source}{order}{top}"))
+            }
+            (true, []) if !reading.tables.is_empty() && reading.mentions.is_empty() => {
+                Some(format!("SELECT * {source}"))
+            }
+            _ => None,
         }
-        (false, [one]) if !reading.counts => {
-            let [function @ (Function::Most | Function::Least)] = one.functions[..] else {
-                return None;
-            };
-            let columns: Vec<String> = targets.iter().map(column).collect();
-            let (columns, by) = (columns.join(", "), from.column(one.column));
-            let (order, top) = (order(function), reading.top.unwrap_or(1));
-            Some(format!(
-                "SELECT {columns} {source} ORDER BY {by} {order} NULLS LAST LIMIT {top}"
-            ))
-        }
-        (false, []) if reading.counts => {
-            let values = values(reading, &targets, &[], &from)?;
-            Some(format!("SELECT {values} {source}"))
-        }
-        (false, []) if reading.top.is_none() || ordered.is_some() => {
-            let columns: Vec<String> = targets.iter().map(column).collect();
-            let distinct = if reading.is_distinct { "DISTINCT " } else { "" };
-            let order = ordered.map_or(String::new(), |it| {
-                let direction = if reading.is_descending { "DESC" } else { "ASC" };
-                format!(" ORDER BY {} {direction}", from.column(it.column))
-            });
-            let top = reading
-                .top
-                .map_or(String::new(), |it| format!(" LIMIT {it}"));
-            Some(format!(
-                "SELECT {distinct}{} {source}{order}{top}",
-                columns.join(", ")
-            ))
-        }
-        (true, []) if !reading.tables.is_empty() && reading.mentions.is_empty() => {
-            Some(format!("SELECT * {source}"))
-        }
-        _ => None,
     }
 }
 

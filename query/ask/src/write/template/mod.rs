@@ -1,10 +1,9 @@
 //! Statements by rules, where no model is there or all that it wrote fails.
 //!
 //! A question is read as its words (`words.rs`): columns and tables that it names, cells that it
-//! has, times (`times.rs`), and a few words that ask for counts, sums, groups, orders and comparisons
-//! (`reading.rs`).
-//! Only where every word that says something is read as one of these is there a statement
-//! (`build.rs`): half a question has the wrong answer.
+//! has, times (`times.rs`), and a few words that ask for counts, sums, groups, orders and
+//! comparisons (`reading.rs`). Only where every word that says something is read as one of these is
+//! there a statement (`build.rs`): half a question has the wrong answer.
 
 mod build;
 mod reading;

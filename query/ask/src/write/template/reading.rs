@@ -1,9 +1,11 @@
 //! What a question asks for, as far as rules read it.
 
+mod dated;
+
 use limn_cells::{Cell, Match};
 use limn_segment::analyzer::analyze;
 
-use super::times::{self, Times};
+use super::times::Times;
 use super::words::Words;
 use crate::write::tables::{Tables, is_shown};
 
@@ -341,81 +343,6 @@ impl Reading {
         }
     }
 
-    /// The column that has the times which the question names: the only one of dates in the tables
-    /// that it is about, or the one of them that it names.
-    fn read_dated(&mut self, tables: &Tables<'_>) {
-        if self.times.is_none() {
-            return;
-        }
-        let mentioned = self.mentions.iter().map(|it| it.column.table);
-        let filtered = self.filters.iter().map(|it| it.0.table);
-        let mut about: Vec<usize> = mentioned.chain(filtered).collect();
-        about.extend(&self.tables);
-        let columns = times::columns(tables, |it| about.is_empty() || about.contains(&it));
-        let named = columns.iter().filter(|it| self.names_date(tables, **it));
-        let named: Vec<ColumnAt> = named.copied().collect();
-        let dated = match (columns.as_slice(), named.as_slice()) {
-            (_, [one]) | ([one], _) => *one,
-            ([], _) => return self.times.unread(&mut self.words),
-            _ => {
-                self.is_unclear = true;
-                self.possible = columns;
-                return;
-            }
-        };
-        self.take_date(tables, dated);
-        self.dated = Some(dated);
-        self.is_unclear |= self.times.is_unclear;
-        let computes = self.mentions.iter().any(|it| !it.functions.is_empty());
-        // "Orders by month" counts them.
-        let is_bare = self.mentions.is_empty() && !computes;
-        self.counts |= self.times.part.is_some() && is_bare && !self.has_function();
-    }
-
-    /// Whether a word asks for what is computed.
-    fn has_function(&self) -> bool {
-        let is_function = |word: &str| FUNCTIONS.iter().any(|(it, _)| *it == word);
-        let mut words = self.words.0.iter();
-        words.any(|it| !it.is_read && is_function(&it.written))
-    }
-
-    /// Whether a column of dates is named, as a whole or by the word before a time: "shipped in
-    /// 2024" names the column `shipped_date`.
-    fn names_date(&self, tables: &Tables<'_>, column: ColumnAt) -> bool {
-        let is_mentioned = self.mentions.iter().any(|it| it.column == column);
-        is_mentioned || self.before_time(tables, column).is_some()
-    }
-
-    /// Where the words before a time stand that a column of dates is called by, and how many.
-    fn before_time(&self, tables: &Tables<'_>, column: ColumnAt) -> Option<(usize, usize)> {
-        let terms = times::own_terms(&column_name(tables, column));
-        let mut phrases = self.times.phrases();
-        phrases.find_map(|(at, _)| {
-            let from = at.checked_sub(terms.len())?;
-            let is_there = self.words.find(&terms, from) == Some(from);
-            is_there.then_some((from, terms.len()))
-        })
-    }
-
-    /// Reads the words that name the column of times: those before one, and those behind "by month
-    /// of", which are not asked for.
-    fn take_date(&mut self, tables: &Tables<'_>, column: ColumnAt) {
-        if let Some((at, count)) = self.before_time(tables, column) {
-            self.words.take(at, count);
-        }
-        let ends: Vec<usize> = self.times.phrases().map(|it| it.1).collect();
-        let words = &self.words.0;
-        self.mentions.retain(|it| {
-            let of_time = ends.iter().any(|end| {
-                let between = words.get(*end..it.at).unwrap_or_default();
-                it.at > *end
-                    && between.first().is_some_and(|it| it.written == "of")
-                    && between[1..].iter().all(|it| it.written == "the")
-            });
-            it.column != column || !of_time
-        });
-    }
-
     /// Functions, each of the next column that is named.
     fn read_functions(&mut self) {
         if let Some(at) = self.words.phrase("top") {
@@ -513,10 +440,4 @@ impl Reading {
 fn is_number(tables: &Tables<'_>, column: ColumnAt) -> bool {
     let data_type = &tables.list[column.table].1.columns[column.column].data_type;
     matches!(data_type.as_str(), "integer" | "float" | "decimal")
-}
-
-fn column_name(tables: &Tables<'_>, column: ColumnAt) -> String {
-    tables.list[column.table].1.columns[column.column]
-        .name
-        .clone()
 }

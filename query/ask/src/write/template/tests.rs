@@ -216,11 +216,9 @@ fn times_are_read_of_the_dates_of_the_table() {
 
 #[test]
 fn times_that_are_not_of_one_column_are_not_read() {
-    let which = dated("deliveries by month").unwrap_err();
-    assert_eq!(
-        which.dates,
-        ["shipped_date of deliveries", "arrival of deliveries"]
-    );
+    let which = dated("deliveries by month").map_err(|it| it.dates);
+    let dates = ["shipped_date of deliveries", "arrival of deliveries"];
+    assert_eq!(which, Err(dates.map(str::to_owned).to_vec()));
     for question in [
         "orders in 2023 and in 2024",
         "How many orders in 2024 meters",
@@ -247,9 +245,7 @@ fn times_that_are_not_of_one_column_are_not_read() {
             &Tables::of(&cells(vec![table("films", films, &[])], Vec::new())),
         )
     };
-    assert_eq!(
-        films("release_year", "integer").unwrap_err().words,
-        ["2024"]
-    );
+    let own = films("release_year", "integer").map_err(|it| it.words);
+    assert_eq!(own, Err(vec!["2024".to_owned()]));
     assert!(films("length", "integer").is_ok());
 }

@@ -219,8 +219,8 @@ fn span(words: &Words, at: usize) -> Option<Span> {
             length: 1,
         });
     }
-    let is_month = |it: &&str| **it == first.written || it[..3] == first.written;
-    let month = MONTHS.iter().position(|it| is_month(&it))?;
+    let is_month = |it: &str| it == first.written || it[..3] == first.written;
+    let month = MONTHS.iter().position(|it| is_month(it))?;
     let month = u16::try_from(month).ok()? + 1;
     let has_of = words.0.get(at + 1).is_some_and(|it| it.written == "of");
     let length = if has_of { 3 } else { 2 };
