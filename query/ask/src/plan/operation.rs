@@ -177,6 +177,9 @@ pub struct SemTopK {
     /// Columns by whose values rows are grouped; none for all rows as one group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub group_by: Vec<String>,
+    /// A column more: each row's place in its group, from 1. SQL that reads the rows orders by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<String>,
 }
 
 /// One text from many rows, which cites them.

@@ -5,9 +5,11 @@
 //! every group, with a pivot of that part, all in one batch; parts that begin after the k-th row
 //! are dropped (quickselect, then quicksort of what is kept). Pivots are drawn with a seed.
 
+use std::sync::Arc;
+
 use arrow::array::{RecordBatch, UInt64Array};
 use arrow::compute::take_record_batch;
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 
 use super::asker::Asker;
 use super::cascade::SplitMix;
@@ -15,7 +17,7 @@ use super::error::SemanticError;
 use super::kept::Answer;
 use super::output::{Judged, Output};
 use super::question::{Form, Question, Wording, row_lines, sentence};
-use super::rows::{Distinct, Texts, places};
+use super::rows::{Distinct, Texts, places, with_columns};
 use crate::plan::SemTopK;
 
 /// Log-odds beyond this say nothing more.
@@ -60,7 +62,15 @@ pub(super) fn schema(topk: &SemTopK, input: &SchemaRef) -> Result<Schema, Semant
             wanted: "1 or more",
         });
     }
-    Ok(input.as_ref().clone())
+    let mut fields = input.fields().to_vec();
+    if let Some(rank) = &topk.rank {
+        let folded = rank.to_lowercase();
+        if fields.iter().any(|it| it.name().to_lowercase() == folded) {
+            return Err(SemanticError::ColumnTaken(rank.clone()));
+        }
+        fields.push(Arc::new(Field::new(rank, DataType::UInt64, false)));
+    }
+    Ok(Schema::new(fields))
 }
 
 pub(super) fn names(columns: &[String]) -> Vec<&str> {
@@ -72,7 +82,7 @@ pub(super) async fn run(
     topk: &SemTopK,
     batch: &RecordBatch,
 ) -> Result<Output, SemanticError> {
-    schema(topk, &batch.schema())?;
+    let schema = schema(topk, &batch.schema())?;
     let k = usize::try_from(topk.k).unwrap_or(usize::MAX);
     let columns = places(&batch.schema(), &topk.instruction.columns())?;
     let texts = Texts::new(batch, &columns)?;
@@ -97,14 +107,23 @@ pub(super) async fn run(
     }
     let rows = groups.into_iter().flat_map(|group| {
         let parts = group.parts.into_iter().flatten().flat_map(|item| item.rows);
-        parts.chain(group.rest).take(k)
+        (1_u64..).zip(parts.chain(group.rest).take(k))
     });
-    let rows: Vec<u64> = rows.map(|row| row as u64).collect();
+    let (ranks, rows): (Vec<u64>, Vec<u64>) = rows.map(|(rank, row)| (rank, row as u64)).unzip();
+    let batch = take_record_batch(batch, &UInt64Array::from(rows))?;
+    let batch = match topk.rank {
+        Some(_) => with_columns(
+            &batch,
+            Arc::new(schema),
+            vec![Arc::new(UInt64Array::from(ranks))],
+        )?,
+        None => batch,
+    };
     let undecided = (failed > 0).then(|| {
         format!("{failed} comparisons have no answer: these rows stand in the order that they had")
     });
     Ok(Output {
-        batch: take_record_batch(batch, &UInt64Array::from(rows))?,
+        batch,
         judged: vec![Judged::rows(Vec::new())],
         failed,
         cites: None,

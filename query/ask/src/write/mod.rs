@@ -16,7 +16,7 @@
 
 mod engine;
 mod fit;
-mod lexer;
+pub(crate) mod lexer;
 mod prompt;
 mod statement;
 mod tables;
