@@ -3,9 +3,9 @@
 //! A language model writes candidates from the columns and cells that the question needs
 //! (TableRAG's solver, TAG's *syn*): the same question in a few prompts (`prompt.rs`), since the
 //! model is greedy. Each candidate is taken out of what was written (`statement.rs`), and run
-//! within limits ([`TryOut`]). What the engine refuses is mended where there is one way to, else the
-//! model is asked again with the error, at most [`REPAIRS`] times. Those that ran vote by their rows
-//! (`vote.rs`). A rule may write one, too (`template/`): without a model, that is all.
+//! within limits ([`TryOut`]). What the engine refuses is mended where there is one way to. Those that
+//! ran vote by their rows (`vote.rs`). A rule may write one, too (`template/`): without a model, that
+//! is all.
 //!
 //! **Guarantees.** A plan's statement is one SELECT that the engine ran over the tables that were
 //! given. Table text is data: it cannot leave its line, and whatever a model makes of it, the engine
@@ -48,10 +48,9 @@ pub use written::{Candidate, Origin, Outcome, Spent, Unwritten, Written};
 pub const QUESTION: usize = 4_000;
 /// Rows of a candidate's result that are compared, at most: for the engine that tries it.
 pub const TRIED: u64 = 10_000;
-/// Times that a model is asked again for a statement that does not do.
-pub const REPAIRS: usize = 3;
-/// Changes that are made to a statement before that.
+/// Changes that are made to a statement that the engine refuses.
 const MENDS: usize = 3;
+
 /// Writes a plan for a question, over these tables. A model gets so long for its candidates.
 pub async fn write(
     question: &str,
@@ -90,7 +89,7 @@ pub async fn write(
     written.vote()
 }
 
-/// The model's candidates, and what it makes of those that do not do.
+/// The model's candidates.
 async fn with_model(
     prompts: &Prompts<'_>,
     model: &dyn LanguageModel,
@@ -101,21 +100,6 @@ async fn with_model(
     let answers = ask(model, asked).await;
     for (style, answer) in STYLES.into_iter().zip(answers) {
         written.take(Origin::Prompt { style }, answer, trials).await;
-    }
-    // What was looked at for a repair: none is made of the same statement again.
-    let mut looked_at: Vec<String> = Vec::new();
-    while !written.has_agreement() && written.repairs < REPAIRS {
-        let wrong = written.wrong(&looked_at, REPAIRS - written.repairs);
-        if wrong.is_empty() {
-            return;
-        }
-        looked_at.extend(wrong.iter().map(|(_, statement, _)| statement.clone()));
-        written.repairs += wrong.len();
-        let asked = wrong.iter().map(|(_, sql, why)| prompts.repair(sql, why));
-        let answers = ask(model, asked.collect()).await;
-        for ((of, ..), answer) in wrong.into_iter().zip(answers) {
-            written.take(Origin::Repair { of }, answer, trials).await;
-        }
     }
 }
 

@@ -87,15 +87,6 @@ impl<'a> Prompts<'a> {
         self.prompt(style, &format!("{again}SQL:"))
     }
 
-    /// The prompt that asks for another statement, as this one did not do.
-    pub(super) fn repair(&self, statement: &str, why: &str) -> Prompt {
-        let end = format!(
-            "{}This statement is wrong:\n{statement}\nIt fails: {why}\nWrite it so that it is right. SQL:",
-            self.asked()
-        );
-        self.prompt(Style::Values, &end)
-    }
-
     fn asked(&self) -> String {
         format!("Question: {}\n", self.question)
     }

@@ -17,9 +17,6 @@ use crate::plan::{Operation, Plan, Source, SqlStage, Stage, VERSION, WrittenSour
 
 /// The stage of a plan that is written.
 const STAGE: &str = "answer";
-/// Why a statement without rows does not do, as a model reads it.
-const EMPTY: &str =
-    "no row meets its conditions: compare their values with those that the columns have";
 
 /// What was written for a question.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -28,12 +25,10 @@ pub struct Written {
     pub plan: Option<Plan>,
     /// Why there is no plan.
     pub unwritten: Option<Unwritten>,
-    /// All candidates, in order: those of prompts, of repairs, of templates.
+    /// All candidates, in order: those of prompts, then that of a rule.
     pub candidates: Vec<Candidate>,
     /// The place of the candidate that the plan is of.
     pub chosen: Option<usize>,
-    /// Times that a model was asked again.
-    pub repairs: usize,
     /// What was spent.
     pub spent: Spent,
     /// Words of the question that no rule reads, where rules were tried.
@@ -88,11 +83,6 @@ pub enum Origin {
     Prompt {
         /// How it asked.
         style: Style,
-    },
-    /// A model, after a candidate that did not do.
-    Repair {
-        /// That candidate's place.
-        of: usize,
     },
     /// A rule.
     Template,
@@ -211,7 +201,6 @@ impl Written {
             unwritten: None,
             candidates: Vec::new(),
             chosen: None,
-            repairs: 0,
             spent: Spent::default(),
             unread: Vec::new(),
             inputs: BTreeMap::new(),
@@ -270,37 +259,6 @@ impl Written {
 
     fn results(&self) -> Vec<Option<&Tried>> {
         self.candidates.iter().map(Candidate::result).collect()
-    }
-
-    /// Whether two candidates have the same rows, which say something.
-    pub(super) fn has_agreement(&self) -> bool {
-        let votes = votes(&self.results());
-        let mut all = self.candidates.iter().zip(votes);
-        all.any(|(candidate, votes)| candidate.worth() == Some(Worth::Says) && votes > 1)
-    }
-
-    /// Candidates that do not do, with their statements and why: `most` at most, each statement
-    /// once, none of those that were looked at.
-    pub(super) fn wrong(&self, looked_at: &[String], most: usize) -> Vec<(usize, String, String)> {
-        let mut wrong: Vec<(usize, String, String)> = Vec::new();
-        let best = self.candidates.iter().filter_map(Candidate::worth).max();
-        for (at, candidate) in self.candidates.iter().enumerate() {
-            let worth = candidate.worth();
-            let why = match &candidate.outcome {
-                Outcome::Refused {
-                    error,
-                    is_of_statement: true,
-                } => error.clone(),
-                _ if worth == best && worth.is_some_and(|it| it < Worth::Says) => EMPTY.to_owned(),
-                _ => continue,
-            };
-            let sql = &candidate.statement;
-            if !looked_at.contains(sql) && !wrong.iter().any(|(_, it, _)| it == sql) {
-                wrong.push((at, sql.clone(), why));
-            }
-        }
-        wrong.truncate(most);
-        wrong
     }
 
     /// Chooses among the candidates.
