@@ -8,15 +8,17 @@ use limn_store::one_line;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Trials;
 use super::prompt::Style;
 use super::statement::NoStatement;
+use super::trials::{Planned, Trials};
 use super::try_out::{Refusal, Tried, Worth};
 use super::vote::{votes, winner};
-use crate::plan::{Operation, Plan, Source, SqlStage, Stage, VERSION, WrittenSource};
+use crate::plan::{Operation, Plan, Source, SqlStage, Stage, WrittenSource};
 
 /// The stage of a plan that is written.
 const STAGE: &str = "answer";
+/// What to know where a question needs judgement and SQL alone answers it.
+const UNJUDGED: &str = "the question seems to need judgement, and this is SQL alone: see whether it says what was meant";
 
 /// What was written for a question.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -29,6 +31,8 @@ pub struct Written {
     pub candidates: Vec<Candidate>,
     /// The place of the candidate that the plan is of.
     pub chosen: Option<usize>,
+    /// Whether the question needs a model that reads rows.
+    pub needs_judgement: bool,
     /// What was spent.
     pub spent: Spent,
     /// Words of the question that no rule reads, where rules were tried.
@@ -103,6 +107,9 @@ pub struct Candidate {
     pub votes: usize,
     #[serde(skip)]
     tried: Option<Tried>,
+    /// Its stages, where it is a plan of several.
+    #[serde(skip)]
+    stages: Option<Vec<Stage>>,
 }
 
 /// What came of a candidate.
@@ -115,6 +122,11 @@ pub enum Outcome {
         count: u64,
         /// Whether there are more.
         is_cut: bool,
+    },
+    /// It is a plan, of which a model would read rows.
+    Planned {
+        /// How many, as far as they were read; none where the model comes first.
+        rows: Option<u64>,
     },
     /// It has no row, or nothing but nulls.
     Empty,
@@ -153,6 +165,7 @@ impl Candidate {
             outcome: Outcome::NoStatement { why },
             votes: 0,
             tried: None,
+            stages: None,
         }
     }
 
@@ -180,6 +193,33 @@ impl Candidate {
             outcome,
             votes: 0,
             tried: tried.ok(),
+            stages: None,
+        }
+    }
+
+    pub(super) fn planned(
+        origin: Origin,
+        statement: String,
+        mends: usize,
+        planned: Result<Planned, Refusal>,
+    ) -> Candidate {
+        let (stages, rows) = match planned {
+            Ok(planned) => (planned.stages, planned.rows),
+            Err(refusal) => return Candidate::tried(origin, statement, mends, Err(refusal)),
+        };
+        let is_empty = rows.as_ref().is_some_and(|it| it.count == 0);
+        let rows = rows.map(|it| it.count);
+        Candidate {
+            origin,
+            statement,
+            mends,
+            outcome: match is_empty {
+                true => Outcome::Empty,
+                false => Outcome::Planned { rows },
+            },
+            votes: 0,
+            tried: None,
+            stages: (!is_empty).then_some(stages),
         }
     }
 
@@ -201,6 +241,7 @@ impl Written {
             unwritten: None,
             candidates: Vec::new(),
             chosen: None,
+            needs_judgement: false,
             spent: Spent::default(),
             unread: Vec::new(),
             inputs: BTreeMap::new(),
@@ -220,17 +261,21 @@ impl Written {
     /// Takes a model's answer as a candidate; its failure is a note.
     pub(super) async fn take(
         &mut self,
-        origin: Origin,
+        style: Style,
         answer: Result<Generated, ModelError>,
         trials: &mut Trials<'_>,
     ) {
+        let origin = Origin::Prompt { style };
         match answer {
             Ok(answer) => {
                 self.spent.prompts += 1;
                 self.spent.prompt_tokens += answer.prompt_tokens;
                 self.spent.generated_tokens += answer.generated_tokens;
-                self.candidates
-                    .push(trials.candidate(origin, &answer.text).await);
+                let candidate = match style {
+                    Style::Judging => trials.judging(origin, &answer.text).await,
+                    _ => trials.candidate(origin, &answer.text).await,
+                };
+                self.candidates.push(candidate);
             }
             Err(error) => {
                 tracing::warn!(%error, "a model did not write");
@@ -261,39 +306,56 @@ impl Written {
         self.candidates.iter().map(Candidate::result).collect()
     }
 
-    /// Chooses among the candidates.
+    /// Whether a statement has an answer.
+    pub(super) fn has_answer(&self) -> bool {
+        let mut candidates = self.candidates.iter();
+        candidates.any(|it| it.worth() > Some(Worth::Empty))
+    }
+
+    /// Chooses among the candidates: a plan with a model that reads rows where the question needs
+    /// one, else the statement with the most votes; where none has an answer, that plan.
     pub(super) fn vote(mut self) -> Written {
         let results = self.results();
         let (votes, winner) = (votes(&results), winner(&results));
-        let chosen = winner.filter(|at| self.candidates[*at].worth() > Some(Worth::Empty));
+        let by_vote = winner.filter(|at| self.candidates[*at].worth() > Some(Worth::Empty));
         for (candidate, votes) in self.candidates.iter_mut().zip(votes) {
             candidate.votes = votes;
         }
+        let judging = self.candidates.iter().position(|it| it.stages.is_some());
+        let chosen = match self.needs_judgement {
+            true => judging.or(by_vote),
+            false => by_vote.or(judging),
+        };
         let Some(chosen) = chosen else {
-            let why = match (self.candidates.is_empty(), winner) {
-                (true, _) => Unwritten::NoRule,
-                (false, None) => Unwritten::AllFailed,
-                (false, Some(_)) => Unwritten::AllEmpty,
+            let is_empty = |it: &Candidate| it.outcome == Outcome::Empty;
+            let why = match self.candidates.is_empty() {
+                true => Unwritten::NoRule,
+                false if self.candidates.iter().any(is_empty) => Unwritten::AllEmpty,
+                false => Unwritten::AllFailed,
             };
             return self.none(why);
         };
-        let candidate = &self.candidates[chosen];
-        let stage = Stage {
+        if self.needs_judgement && judging.is_none() {
+            self.notes.push(UNJUDGED.to_owned());
+        }
+        let stages = self.stages(&self.candidates[chosen]);
+        self.plan = Some(Plan::of(self.question.clone(), stages));
+        self.chosen = Some(chosen);
+        self
+    }
+
+    fn stages(&self, candidate: &Candidate) -> Vec<Stage> {
+        if let Some(stages) = &candidate.stages {
+            return stages.clone();
+        }
+        vec![Stage {
             name: STAGE.to_owned(),
             operation: Operation::Sql(SqlStage {
                 inputs: named(&self.inputs, &candidate.statement),
                 statement: candidate.statement.clone(),
             }),
             columns: candidate.tried.as_ref().map(|it| it.columns.clone()),
-        };
-        self.plan = Some(Plan {
-            version: VERSION,
-            question: self.question.clone(),
-            stages: vec![stage],
-            answer: STAGE.to_owned(),
-        });
-        self.chosen = Some(chosen);
-        self
+        }]
     }
 }
 
