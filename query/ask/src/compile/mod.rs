@@ -31,10 +31,10 @@ use std::collections::BTreeMap;
 
 pub use call::Function;
 pub use error::NotCompiled;
-use limn_sql::syntax;
+use limn_sql::{Engine, syntax};
 pub use place::Place;
 
-use crate::plan::{Source, Stage};
+use crate::plan::{Operation, Plan, Source, SqlStage, Stage};
 
 /// The stages of a statement over these inputs, the last of which has its rows; `None` for one
 /// without semantic functions, which is SQL as it is.
@@ -46,4 +46,27 @@ pub fn compile(
     inputs: &BTreeMap<String, Source>,
 ) -> Result<Option<Vec<Stage>>, NotCompiled> {
     syntax::with_query(statement, |query| select::compiled(query, inputs))?
+}
+
+/// The plan of a statement that names tables as `limn sql` does, with semantic functions or without.
+///
+/// # Errors
+/// As [`compile`]; a table that there is not.
+pub fn plan_of(engine: &Engine, statement: &str, question: String) -> Result<Plan, NotCompiled> {
+    let named = engine.named(statement)?;
+    let tables = named.tables.into_iter().map(|(own, table)| {
+        let (name, lake) = (table.name, Some(table.lake));
+        (own, Source::Table { name, lake })
+    });
+    let inputs: BTreeMap<String, Source> = tables.collect();
+    let stages = compile(&named.statement, &inputs)?;
+    let stages = stages.unwrap_or_else(|| {
+        let statement = named.statement;
+        vec![Stage {
+            name: stages::ANSWER.to_owned(),
+            operation: Operation::Sql(SqlStage { inputs, statement }),
+            columns: None,
+        }]
+    });
+    Ok(Plan::of(question, stages))
 }
