@@ -1,9 +1,11 @@
 //! The semantic functions, and what stands in their brackets.
 
 use std::fmt;
+use std::ops::ControlFlow;
 
 use limn_sql::syntax::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Value, ValueWithSpan,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Value, ValueWithSpan,
+    visit_expressions_mut,
 };
 
 use super::NotCompiled;
@@ -101,6 +103,30 @@ pub(super) fn name(expr: &Expr) -> Option<String> {
     }
 }
 
+/// Writes what a query's functions have in double quotes as texts: no column may stand there.
+pub(super) fn with_texts(query: &mut Query) {
+    let _ = visit_expressions_mut(query, |expr| {
+        let is_ours = Function::of(expr).is_some();
+        if let (true, Expr::Function(call)) = (is_ours, expr)
+            && let FunctionArguments::List(list) = &mut call.args
+        {
+            for argument in &mut list.args {
+                if let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument
+                    && let Expr::Identifier(Ident {
+                        value,
+                        quote_style: Some('"'),
+                        ..
+                    }) = argument
+                {
+                    let text = Value::SingleQuotedString(std::mem::take(value));
+                    *argument = Expr::value(text);
+                }
+            }
+        }
+        ControlFlow::<()>::Continue(())
+    });
+}
+
 /// What a call has in its brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Call {
@@ -156,6 +182,11 @@ impl Call {
             cause,
         };
         let written = Instruction::try_from(self.text.clone()).map_err(failed)?;
+        if written.columns().is_empty() {
+            return Err(NotCompiled::NoColumns {
+                function: self.function,
+            });
+        }
         let pieces = written.pieces().iter().map(|piece| match piece {
             Piece::Text(text) => text.replace('{', "{{").replace('}', "}}"),
             Piece::Column(name) => format!("{{{}}}", own(name)),

@@ -39,6 +39,14 @@ pub enum NotCompiled {
         /// What is wrong.
         cause: InstructionError,
     },
+    /// A sentence about rows has no column.
+    #[error(
+        "the sentence of {function} names no column: write those that the model is to read in braces"
+    )]
+    NoColumns {
+        /// The function.
+        function: Function,
+    },
     /// A query is within what runs after a semantic function.
     #[error(
         "a query {place} cannot stand beside {function}: put it into WHERE, or into a query in FROM"

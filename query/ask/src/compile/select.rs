@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use limn_sql::syntax::ast::{GroupByExpr, Query, Select, SetExpr};
 
+use super::call::with_texts;
 use super::columns::Columns;
 use super::outer::Outer;
 use super::place::{Place, functions, refuse};
@@ -23,6 +24,7 @@ pub(super) fn compiled(
     if called.is_empty() {
         return Ok(None);
     }
+    with_texts(&mut query);
     let mut stages = Stages::new(inputs);
     stages.facts(&mut query)?;
     match called.into_iter().find(|it| *it != Function::Fact) {
