@@ -1,7 +1,7 @@
 //! A query as its syntax, for who takes it apart before it runs.
 //!
-//! Whatever walks a query calls itself once a level, so it is taken apart on a thread whose stack is
-//! large enough for the longest text that is parsed (`size.rs`).
+//! Whatever walks a query calls itself once a level, so it is taken apart on a thread whose stack
+//! is large enough for the longest text that is parsed (`size.rs`).
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -1,15 +1,15 @@
 //! A statement with semantic functions, as a plan of stages.
 //!
 //! Five functions stand in SQL for what a language model does with rows: `sem_filter`, `sem_map`,
-//! `sem_topk`, `sem_agg` and `sem_fact` (TAG, CIDR 2025; `docs/plan.md`). [`compile`] takes them out
-//! of the outermost SELECT. What is left of its FROM and WHERE runs first, as SQL that selects the
-//! columns that the rest needs; then come the semantic stages over those rows, and SQL over what
-//! they give: groups, orders, limits, the SELECT list.
+//! `sem_topk`, `sem_agg` and `sem_fact` (TAG, CIDR 2025; `docs/plan.md`). [`compile`] takes them
+//! out of the outermost SELECT. What is left of its FROM and WHERE runs first, as SQL that selects
+//! the columns that the rest needs; then come the semantic stages over those rows, and SQL over
+//! what they give: groups, orders, limits, the SELECT list.
 //!
 //! **Guarantees.** The plan gives the rows that the statement would if the functions were functions
-//! of SQL: WHERE is split at its ANDs alone, and where a function stands anywhere else the statement
-//! is refused with the function and the place. No row reaches a model that other conditions leave
-//! out.
+//! of SQL: WHERE is split at its ANDs alone, and where a function stands anywhere else the
+//! statement is refused with the function and the place. No row reaches a model that other
+//! conditions leave out.
 //!
 //! **Non-guarantees.** That columns exist: planning the stages says so, as for any plan.
 
@@ -48,7 +48,8 @@ pub fn compile(
     syntax::with_query(statement, |query| select::compiled(query, inputs))?
 }
 
-/// The plan of a statement that names tables as `limn sql` does, with semantic functions or without.
+/// The plan of a statement that names tables as `limn sql` does, with semantic functions or
+/// without.
 ///
 /// # Errors
 /// As [`compile`]; a table that there is not.

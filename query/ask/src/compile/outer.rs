@@ -1,5 +1,5 @@
-//! What a statement is beside its FROM and what runs before a model: it runs over the rows that come
-//! out of semantic stages.
+//! What a statement is beside its FROM and what runs before a model: it runs over the rows that
+//! come out of semantic stages.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -1,4 +1,5 @@
-//! `SELECT sem_agg('…')`, alone or beside columns of GROUP BY: a text of all rows, or of each group.
+//! `SELECT sem_agg('…')`, alone or beside columns of GROUP BY: a text of all rows, or of each
+//! group.
 
 use limn_sql::syntax::ast::{Expr, GroupByExpr, Ident, SelectItem};
 

@@ -1,18 +1,21 @@
-//! From a question to SQL, as a plan of one stage.
+//! From a question to SQL, as a plan of one stage; of several, where a model is to read rows.
 //!
 //! A language model writes candidates from the columns and cells that the question needs
 //! (TableRAG's solver, TAG's *syn*): the same question in a few prompts (`prompt.rs`), since the
 //! model is greedy. Each candidate is taken out of what was written (`statement.rs`), and run
-//! within limits ([`TryOut`]). What the engine refuses is mended where there is one way to. Those that
-//! ran vote by their rows (`vote.rs`). A rule may write one, too (`template/`): without a model, that
-//! is all. Where a question needs judgement (`judgement.rs`), or SQL has no answer and words of it
-//! are in no name, column or cell, one more prompt asks for a statement with semantic functions,
-//! which becomes a plan of several stages (`crate::compile`).
+//! within limits ([`TryOut`]). What the engine refuses is mended where there is one way to. Those
+//! that ran vote by their rows (`vote.rs`). A rule may write one, too (`template/`): without a
+//! model, that is all.
 //!
-//! **Guarantees.** A plan's statement is one SELECT that the engine ran over the tables that were
-//! given. Table text is data: it cannot leave its line, and whatever a model makes of it, the engine
-//! alone decides what runs. The same question, tables, model and rows have the same plan, unless
-//! the time is over, which is an answer of its own.
+//! Where a question needs judgement (`judgement.rs`), or SQL has no answer and words of it are in
+//! no name, column or cell, one more prompt asks for a statement with semantic functions, which
+//! becomes a plan of several stages (`crate::compile`).
+//!
+//! **Guarantees.** A plan's statements are SELECTs that the engine ran or planned over the tables
+//! that were given. Table text is data: it cannot leave its line, and whatever a model makes of it,
+//! the engine alone decides what runs. The same question, tables, model and rows have the same
+//! plan, unless the time is over, which is an answer of its own. No model reads rows while a plan
+//! is written.
 //!
 //! **Non-guarantees.** That the statement means what was asked.
 

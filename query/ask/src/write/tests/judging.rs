@@ -1,4 +1,5 @@
-//! Questions that need judgement: which candidates become plans of several stages, and when they win.
+//! Questions that need judgement: which candidates become plans of several stages, and when they
+//! win.
 
 use super::scripted::{Engine, Model, cells, column, singers, table};
 use super::{run, statement};
