@@ -38,32 +38,27 @@ impl Ranked {
             && (outer.has_wildcard() || items.iter().all(|it| plain(it).is_some()));
         let mut more: Vec<(String, SelectItem)> = Vec::new();
         let instruction = call.instruction(|name| {
-            let known = items.iter().filter_map(plain);
-            let mut known = known.filter(|it| it.1.value.to_lowercase() == name.to_lowercase());
-            if let Some((column, own)) = known.next() {
-                let found = if is_plain { column } else { own };
-                return found.value.clone();
-            }
-            let is_alias = |item: &&SelectItem| match item {
-                SelectItem::ExprWithAlias { alias, .. } => {
-                    alias.value.to_lowercase() == name.to_lowercase()
-                }
-                _ => false,
-            };
-            if items.iter().any(|it| is_alias(&it)) {
-                return name.to_owned();
+            // What the SELECT list calls so comes first.
+            if let Some(named) = items.iter().find(|it| is_called(it, name)) {
+                return match plain(named).filter(|_| is_plain) {
+                    Some((column, _)) => column.value.clone(),
+                    None => name.to_owned(),
+                };
             }
             let path = columns.path(name);
-            let own = columns.own(&path);
-            if !is_plain
-                && more
-                    .iter()
-                    .all(|it| it.1 != SelectItem::UnnamedExpr(Expr::Identifier(own.clone())))
-            {
-                let item = SelectItem::UnnamedExpr(Expr::Identifier(own.clone()));
+            let column = columns.own(&path);
+            if is_plain {
+                return column.value;
+            }
+            let mut listed = items.iter().filter_map(plain);
+            if let Some((_, own)) = listed.find(|it| *it.0 == column) {
+                return own.value.clone();
+            }
+            let item = SelectItem::UnnamedExpr(Expr::Identifier(column.clone()));
+            if more.iter().all(|it| it.1 != item) {
                 more.push((name.to_owned(), item));
             }
-            own.value
+            column.value
         })?;
         if let (Some(_), Some((name, _))) = (&outer.select.distinct, more.first()) {
             return Err(NotCompiled::DistinctWithout(name.clone()));
@@ -133,6 +128,15 @@ impl Ranked {
         }
         Ok(())
     }
+}
+
+/// Whether the SELECT list calls an item so.
+fn is_called(item: &SelectItem, name: &str) -> bool {
+    let own = match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some(alias),
+        item => plain(item).map(|it| it.1),
+    };
+    own.is_some_and(|it| it.value.to_lowercase() == name.to_lowercase())
 }
 
 /// `ORDER BY` of one column.

@@ -103,11 +103,12 @@ impl<'a> Prompts<'a> {
 
     /// The prompt of a style.
     pub(super) fn of(&self, style: Style) -> Prompt {
-        let again = match style {
-            Style::Twice | Style::Judging => self.asked(),
-            _ => String::new(),
+        let (again, ending) = match style {
+            Style::Twice => (self.asked(), "SQL:"),
+            Style::Judging => (self.asked(), "SQL with sem_filter, sem_topk or sem_agg:"),
+            _ => (String::new(), "SQL:"),
         };
-        self.prompt(style, &format!("{again}SQL:"))
+        self.prompt(style, &format!("{again}{ending}"))
     }
 
     fn system(&self, style: Style) -> &Arc<str> {

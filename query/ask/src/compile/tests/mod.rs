@@ -178,6 +178,16 @@ fn a_ranking_comes_after_groups_and_keeps_its_order() {
     );
     assert_eq!(
         stages(
+            "SELECT a.city FROM author a GROUP BY a.city ORDER BY sem_topk('the warmer one: {a.city}') LIMIT 1"
+        ),
+        [
+            "found: SELECT a.city FROM author a",
+            "grouped: SELECT city FROM found GROUP BY city",
+            "answer: top 1 grouped: the warmer one: {city} -",
+        ]
+    );
+    assert_eq!(
+        stages(
             "SELECT DISTINCT city FROM author ORDER BY sem_topk('the warmer one: {city}') LIMIT 1"
         ),
         [
