@@ -29,7 +29,7 @@ def lines(path):
 
 def style(candidate):
     origin = candidate["origin"]
-    return origin if isinstance(origin, str) else origin["prompt"]["style"] if "prompt" in origin else "repair"
+    return origin if isinstance(origin, str) else origin["prompt"]["style"]
 
 
 def says(candidate):
@@ -76,20 +76,17 @@ def written(path):
     own = [it for it in questions if it["gold_rows"]]
     mean = lambda number: round(sum(map(number, questions)) / len(questions), 1)
     styles = list(dict.fromkeys(style(it) for question in questions for it in question["candidates"]))
-    prompts = [it for it in styles if it not in ("repair", "template")]
+    prompts = [it for it in styles if it != "template"]
     refused = [it for question in questions for it in question["candidates"] if isinstance(it["outcome"], dict) and "refused" in it["outcome"]]
     rows = {
         "questions": len(questions),
         "right": share(sum(it["right"] for it in questions)),
         "right, of those whose own SQL has rows": share(sum(it["right"] for it in own), own),
-        "one prompt alone, without repairs": {it: share(sum(voted(question, [it]) for question in questions)) for it in prompts},
-        "all prompts, without repairs and rules": share(sum(voted(question, prompts) for question in questions)),
-        "with repairs, without rules": share(sum(voted(question, [*prompts, "repair"]) for question in questions)),
-        "the prompts that are kept, recounted": share(sum(voted(question, [*KEPT, "repair", "template"]) for question in questions)),
+        "one prompt alone": {it: share(sum(voted(question, [it]) for question in questions)) for it in prompts},
+        "all prompts, without rules": share(sum(voted(question, prompts) for question in questions)),
+        "the prompts that are kept, recounted": share(sum(voted(question, [*KEPT, "template"]) for question in questions)),
         "any candidate": share(sum(any(it.get("right") for it in question["candidates"]) for question in questions)),
         "rules alone": f"{sum(voted(it, ['template']) for it in questions)} right of {sum(any(style(c) == 'template' for c in it['candidates']) for it in questions)} that they write",
-        "repairs": sum(it["repairs"] for it in questions),
-        "repairs that run": sum(style(it) == "repair" and says(it) for question in questions for it in question["candidates"]),
         "mends": sum(it["mends"] for question in questions for it in question["candidates"]),
         "candidates refused by the engine at the end": len(refused),
         "a question": {

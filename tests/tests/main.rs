@@ -27,6 +27,7 @@ mod injection;
 mod invariance;
 mod joins;
 mod judge;
+mod judged;
 mod keys;
 mod kill;
 mod kill_random;

@@ -4,6 +4,7 @@
 //! which is the only thing that runs. Its way:
 //!
 //! 1. `write` makes a plan of a question, from the columns and cells that it needs.
+//!    What needs judgement is a statement with semantic functions, which `compile` takes apart.
 //! 2. `check` says what is wrong with a plan before anything runs, and the columns of each stage.
 //! 3. `run` runs it: SQL by `limn_sql`, semantic stages (`semantic`) by a language model in
 //!    batches, whose answers are kept, so that a second run asks nothing twice.
@@ -12,6 +13,7 @@
 mod answer;
 mod asking;
 pub mod check;
+pub mod compile;
 mod kept_model;
 pub mod plan;
 pub mod run;

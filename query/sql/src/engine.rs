@@ -68,6 +68,10 @@ impl Engine {
         }
     }
 
+    pub(crate) fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
     /// What every statement is held to.
     #[must_use]
     pub fn limits(&self) -> &Limits {

@@ -77,6 +77,7 @@ mod size;
 mod stale;
 mod statement;
 mod statistics;
+pub mod syntax;
 mod table;
 #[cfg(test)]
 mod tests;

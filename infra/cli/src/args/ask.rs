@@ -9,7 +9,7 @@ use super::{AccessArgs, IndexPlace, JsonOutput, MORE, ModelOptions, Under, durat
 #[derive(Debug, clap::Args)]
 pub struct AskArgs {
     /// The question, in plain words.
-    #[arg(required_unless_present = "plan", value_name = "QUESTION")]
+    #[arg(required_unless_present_any = ["plan", "sql"], value_name = "QUESTION")]
     pub question: Vec<String>,
     /// Answer from these tables, as `limn tables` prints them [default: those that answer the
     /// question together]
@@ -23,6 +23,15 @@ pub struct AskArgs {
     /// Run this plan, your own or an edited one: a file of JSON, - for standard input.
     #[arg(long, value_name = "FILE", group = "of_lake", conflicts_with_all = ["tables", "prefix"])]
     pub plan: Option<PathBuf>,
+    /// Answer by this statement, which names tables as `limn sql` does and may have sem_filter,
+    /// sem_map, sem_topk, sem_agg and sem_fact.
+    #[arg(
+        long,
+        value_name = "STATEMENT",
+        group = "of_lake",
+        conflicts_with = "prefix"
+    )]
+    pub sql: Option<String>,
     /// Show the stages of the plan with their first rows, times and tokens.
     #[arg(long)]
     pub explain: bool,

@@ -63,6 +63,17 @@ pub struct Column {
 }
 
 impl Plan {
+    /// Of stages of which the last has the answer.
+    #[must_use]
+    pub fn of(question: String, stages: Vec<Stage>) -> Plan {
+        Plan {
+            version: VERSION,
+            question,
+            answer: stages.last().map(|it| it.name.clone()).unwrap_or_default(),
+            stages,
+        }
+    }
+
     /// Whether a model is asked for it.
     #[must_use]
     pub fn needs_model(&self) -> bool {

@@ -68,7 +68,7 @@ pub(super) fn schema(topk: &SemTopK, input: &SchemaRef) -> Result<Schema, Semant
         if fields.iter().any(|it| it.name().to_lowercase() == folded) {
             return Err(SemanticError::ColumnTaken(rank.clone()));
         }
-        fields.push(Arc::new(Field::new(rank, DataType::Int64, true)));
+        fields.push(Arc::new(Field::new(rank, DataType::Int64, false)));
     }
     Ok(Schema::new_with_metadata(fields, input.metadata().clone()))
 }

@@ -10,7 +10,8 @@ use limn_sql::{Answer, Engine, Input, Inputs, SqlError};
 use limn_store::one_line;
 
 use super::try_out::{Mend, Refusal, Tried, TryOut};
-use crate::plan::{Column, Source, SqlStage};
+use crate::check::{Fault, check};
+use crate::plan::{Column, Plan, Source, SqlStage, Stage};
 
 /// Tries statements by an engine, within its limits: they say how many rows are read of a result,
 /// and for how long.
@@ -53,6 +54,24 @@ impl EngineTryOut {
 impl TryOut for EngineTryOut {
     async fn run(&self, stage: &SqlStage) -> Result<Tried, Refusal> {
         self.tried(stage).await.map_err(|error| refusal(&error))
+    }
+
+    async fn check(&self, stages: &[Stage]) -> Result<Vec<Stage>, Refusal> {
+        let plan = Plan::of(String::new(), stages.to_vec());
+        let checked = check(&self.0, plan).await;
+        let faults = match checked {
+            Ok(checked) => return Ok(checked.plan().stages.clone()),
+            Err(faults) => faults,
+        };
+        match faults.0.as_slice() {
+            [Fault::Sql { cause, .. }] => Err(refusal(cause)),
+            _ => Err(Refusal {
+                line: one_line(&faults.to_string()),
+                mend: None,
+                column: None,
+                is_of_statement: true,
+            }),
+        }
     }
 }
 

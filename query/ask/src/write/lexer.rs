@@ -136,7 +136,7 @@ fn in_quotes(text: &str, quote: char) -> String {
 }
 
 /// A name as a statement has it: in double quotes, unless it is a plain word.
-pub(super) fn name(name: &str) -> String {
+pub(crate) fn name(name: &str) -> String {
     let is_plain = name.starts_with(|it: char| it.is_ascii_alphabetic() || it == '_')
         && name
             .chars()

@@ -1,46 +1,52 @@
-//! From a question to SQL, as a plan of one stage.
+//! From a question to SQL, as a plan of one stage; of several, where a model is to read rows.
 //!
 //! A language model writes candidates from the columns and cells that the question needs
 //! (TableRAG's solver, TAG's *syn*): the same question in a few prompts (`prompt.rs`), since the
 //! model is greedy. Each candidate is taken out of what was written (`statement.rs`), and run
-//! within limits ([`TryOut`]). What the engine refuses is mended where there is one way to, else the
-//! model is asked again with the error, at most [`REPAIRS`] times. Those that ran vote by their rows
-//! (`vote.rs`). A rule may write one, too (`template/`): without a model, that is all.
+//! within limits ([`TryOut`]). What the engine refuses is mended where there is one way to. Those
+//! that ran vote by their rows (`vote.rs`). A rule may write one, too (`template/`): without a
+//! model, that is all.
 //!
-//! **Guarantees.** A plan's statement is one SELECT that the engine ran over the tables that were
-//! given. Table text is data: it cannot leave its line, and whatever a model makes of it, the engine
-//! alone decides what runs. The same question, tables, model and rows have the same plan, unless
-//! the time is over, which is an answer of its own.
+//! Where a question needs judgement (`judgement.rs`), or SQL has no answer and words of it are in
+//! no name, column or cell, one more prompt asks for a statement with semantic functions, which
+//! becomes a plan of several stages (`crate::compile`).
+//!
+//! **Guarantees.** A plan's statements are SELECTs that the engine ran or planned over the tables
+//! that were given. Table text is data: it cannot leave its line, and whatever a model makes of it,
+//! the engine alone decides what runs. The same question, tables, model and rows have the same
+//! plan, unless the time is over, which is an answer of its own. No model reads rows while a plan
+//! is written.
 //!
 //! **Non-guarantees.** That the statement means what was asked.
 
 mod engine;
 mod fit;
-mod lexer;
+mod judgement;
+pub(crate) mod lexer;
 mod prompt;
 mod statement;
 mod tables;
 mod template;
 #[cfg(test)]
 mod tests;
+mod trials;
 mod try_out;
 mod vote;
 mod written;
 
-use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use futures::StreamExt;
 use limn_cells::CellsAnswer;
 use limn_models::{Generated, LanguageModel, ModelError, Prompt};
 
-use crate::plan::{Source, SqlStage};
 pub use engine::EngineTryOut;
+use judgement::Judgement;
 pub use prompt::Style;
 use prompt::{Prompts, STYLES};
 pub use statement::NoStatement;
-use statement::Statement;
 use tables::Tables;
+use trials::Trials;
 pub use try_out::{Mend, Refusal, Tried, TryOut};
 pub use written::{Candidate, Origin, Outcome, Spent, Unwritten, Written};
 
@@ -48,10 +54,7 @@ pub use written::{Candidate, Origin, Outcome, Spent, Unwritten, Written};
 pub const QUESTION: usize = 4_000;
 /// Rows of a candidate's result that are compared, at most: for the engine that tries it.
 pub const TRIED: u64 = 10_000;
-/// Times that a model is asked again for a statement that does not do.
-pub const REPAIRS: usize = 3;
-/// Changes that are made to a statement before that.
-const MENDS: usize = 3;
+
 /// Writes a plan for a question, over these tables. A model gets so long for its candidates.
 pub async fn write(
     question: &str,
@@ -73,56 +76,55 @@ pub async fn write(
     let tables = Tables::of(cells);
     written.inputs = tables.inputs();
     let mut trials = Trials::new(&tables, try_out);
-    if let Some(model) = model {
-        let prompts = Prompts::new(question, &tables, model);
-        let writing = with_model(&prompts, model, &mut trials, &mut written);
-        if tokio::time::timeout(timeout, writing).await.is_err() {
-            return written.none(Unwritten::TimeOver);
+    let judgement = Judgement::of(question, &tables);
+    written.needs_judgement = judgement == Judgement::Needed;
+    let template = template::statement(question, &tables);
+    let writing = async {
+        if let Some(model) = model {
+            let prompts = Prompts::new(question, &tables, model);
+            with_model(&prompts, model, &mut trials, &mut written).await;
         }
-    }
-    match template::statement(question, &tables) {
-        Ok(statement) => {
-            let candidate = trials.candidate(Origin::Template, &statement).await;
-            written.candidates.push(candidate);
-        }
-        Err(unread) => {
-            if model.is_none() && !unread.dates.is_empty() {
-                let dates = unread.dates.join(", ");
-                let note = format!("it is not said which dates are meant: {dates}");
-                written.notes.push(limn_store::one_line(&note));
+        match &template {
+            Ok(statement) => {
+                let candidate = trials.candidate(Origin::Template, statement).await;
+                written.candidates.push(candidate);
             }
-            written.unread = unread.words;
+            Err(unread) => {
+                if model.is_none() && !unread.dates.is_empty() {
+                    let dates = unread.dates.join(", ");
+                    let note = format!("it is not said which dates are meant: {dates}");
+                    written.notes.push(limn_store::one_line(&note));
+                }
+                written.unread.clone_from(&unread.words);
+            }
         }
+        if let (Some(model), Judgement::Perhaps, false) = (model, judgement, written.has_answer()) {
+            let prompts = Prompts::new(question, &tables, model);
+            let answers = ask(model, vec![prompts.of(Style::Judging)]).await;
+            for answer in answers {
+                written.take(Style::Judging, answer, &mut trials).await;
+            }
+        }
+    };
+    if tokio::time::timeout(timeout, writing).await.is_err() {
+        return written.none(Unwritten::TimeOver);
     }
     written.vote()
 }
 
-/// The model's candidates, and what it makes of those that do not do.
+/// The model's candidates.
 async fn with_model(
     prompts: &Prompts<'_>,
     model: &dyn LanguageModel,
     trials: &mut Trials<'_>,
     written: &mut Written,
 ) {
-    let asked = STYLES.map(|style| prompts.of(style)).to_vec();
+    let judging = written.needs_judgement.then_some(Style::Judging);
+    let styles: Vec<Style> = STYLES.into_iter().chain(judging).collect();
+    let asked = styles.iter().map(|style| prompts.of(*style)).collect();
     let answers = ask(model, asked).await;
-    for (style, answer) in STYLES.into_iter().zip(answers) {
-        written.take(Origin::Prompt { style }, answer, trials).await;
-    }
-    // What was looked at for a repair: none is made of the same statement again.
-    let mut looked_at: Vec<String> = Vec::new();
-    while !written.has_agreement() && written.repairs < REPAIRS {
-        let wrong = written.wrong(&looked_at, REPAIRS - written.repairs);
-        if wrong.is_empty() {
-            return;
-        }
-        looked_at.extend(wrong.iter().map(|(_, statement, _)| statement.clone()));
-        written.repairs += wrong.len();
-        let asked = wrong.iter().map(|(_, sql, why)| prompts.repair(sql, why));
-        let answers = ask(model, asked.collect()).await;
-        for ((of, ..), answer) in wrong.into_iter().zip(answers) {
-            written.take(Origin::Repair { of }, answer, trials).await;
-        }
+    for (style, answer) in styles.into_iter().zip(answers) {
+        written.take(style, answer, trials).await;
     }
 }
 
@@ -137,70 +139,4 @@ async fn ask(
         .map(|prompt| async move { model.generate(&prompt, limits).await });
     let answers = futures::stream::iter(asked).buffered(model.concurrency().max(1));
     answers.collect().await
-}
-
-/// Statements that are tried, each once.
-struct Trials<'a> {
-    tables: &'a Tables<'a>,
-    inputs: BTreeMap<String, Source>,
-    try_out: &'a dyn TryOut,
-    done: HashMap<String, Result<Tried, Refusal>>,
-}
-
-impl<'a> Trials<'a> {
-    fn new(tables: &'a Tables<'a>, try_out: &'a dyn TryOut) -> Trials<'a> {
-        Trials {
-            tables,
-            inputs: tables.inputs(),
-            try_out,
-            done: HashMap::new(),
-        }
-    }
-
-    async fn run(&mut self, statement: &str) -> Result<Tried, Refusal> {
-        if let Some(done) = self.done.get(statement) {
-            return done.clone();
-        }
-        let stage = SqlStage {
-            inputs: self.inputs.clone(),
-            statement: statement.to_owned(),
-        };
-        let tried = self.try_out.run(&stage).await;
-        let tried = tried.map_err(|refusal| Refusal {
-            line: self.tables.said(&refusal),
-            ..refusal
-        });
-        self.done.insert(statement.to_owned(), tried.clone());
-        tried
-    }
-
-    /// A candidate of what was written, mended and tried.
-    async fn candidate(&mut self, origin: Origin, answer: &str) -> Candidate {
-        let mut statement = match Statement::read(answer) {
-            Ok(statement) => statement,
-            Err(why) => return Candidate::of_none(origin, answer, why),
-        };
-        let mut mends = 0;
-        loop {
-            let sql = statement.sql();
-            let tried = self.run(&sql).await;
-            let refusal = tried.as_ref().err().filter(|_| mends < MENDS);
-            match refusal.and_then(|it| self.mended(&statement, it)) {
-                Some(mended) => (statement, mends) = (mended, mends + 1),
-                None => return Candidate::tried(origin, sql, mends, tried),
-            }
-        }
-    }
-
-    /// The statement with the one change that may make it right.
-    fn mended(&self, statement: &Statement, refusal: &Refusal) -> Option<Statement> {
-        let of_name = refusal.mend.as_ref().and_then(|it| statement.mended(it));
-        of_name.or_else(|| {
-            let column = refusal.column.as_ref()?;
-            match self.tables.having(column).as_slice() {
-                [table] => statement.requalified(column, table),
-                _ => None,
-            }
-        })
-    }
 }

@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use super::lexer::{Kind, Token, is_reserved, tokens, written};
 use super::try_out::Mend;
+use crate::plan::{Instruction, Piece};
 
 /// Bytes of a statement, at most: what answers a question is shorter.
 const MOST: usize = 4_000;
@@ -30,6 +31,9 @@ pub enum NoStatement {
     /// It is longer than statements are that answer questions.
     #[error("it is too long")]
     TooLong,
+    /// It is SQL, and a statement with semantic functions was wanted.
+    #[error("it calls no semantic function")]
+    NoFunction,
 }
 
 impl Statement {
@@ -66,10 +70,18 @@ impl Statement {
                 }
             }
         }
-        for token in &mut tokens {
+        for at in 0..tokens.len() {
+            let is_sentence =
+                at >= 2 && tokens[at - 1].is_sign("(") && is_semantic(&tokens[at - 2]);
+            let token = &mut tokens[at];
             match mend {
                 Mend::Name { written, meant } if token.is_name(written) => {
                     (token.kind, token.text) = (Kind::Name, meant.clone());
+                }
+                Mend::Name { written, meant } if is_sentence && token.kind == Kind::Text => {
+                    if let Some(renamed) = renamed(&token.text, written, meant) {
+                        token.text = renamed;
+                    }
                 }
                 Mend::Text { written } if token.kind == Kind::Name && token.text == *written => {
                     token.kind = Kind::Text;
@@ -119,6 +131,25 @@ impl Statement {
         };
         Some(alias.filter(is_alias).unwrap_or(&tokens[at]).clone())
     }
+}
+
+fn is_semantic(token: &Token) -> bool {
+    token.kind == Kind::Word && token.text.to_lowercase().starts_with("sem_")
+}
+
+/// A sentence about rows in which a column in braces has another name, with or without its table.
+fn renamed(sentence: &str, written: &str, meant: &str) -> Option<String> {
+    let instruction = Instruction::try_from(sentence.to_owned()).ok()?;
+    let pieces = instruction.pieces().iter().map(|piece| match piece {
+        Piece::Text(text) => text.replace('{', "{{").replace('}', "}}"),
+        Piece::Column(name) => {
+            let at = name.rfind('.').map_or(0, |at| at + 1);
+            let (table, column) = name.split_at(at);
+            let is_meant = column.to_lowercase() == written.to_lowercase();
+            format!("{{{table}{}}}", if is_meant { meant } else { column })
+        }
+    });
+    Some(pieces.collect())
 }
 
 /// What stands in the first fence, if there is one.
@@ -241,6 +272,12 @@ mod tests {
             "SELECT 1 FROM t WHERE a = 'O''Brien'"
         );
         assert_eq!(statement.mended(&text), None);
+        let judged = "SELECT a FROM t WHERE sem_filter('{t.nam} and {nam}, not nam or {{nam}}')";
+        let judged = Statement::read(judged).unwrap().mended(&mend).unwrap();
+        assert_eq!(
+            judged.sql(),
+            "SELECT a FROM t WHERE sem_filter('{t.Name} and {Name}, not nam or {{nam}}')"
+        );
         let source = Mend::Source {
             written: "shop".into(),
         };

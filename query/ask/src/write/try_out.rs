@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-use crate::plan::{Column, SqlStage};
+use crate::plan::{Column, SqlStage, Stage};
 
 /// Rows of a result that are kept to be shown.
 pub const SHOWN: usize = 5;
@@ -16,6 +16,12 @@ pub trait TryOut: Send + Sync {
     /// # Errors
     /// It is refused, or ends without a result.
     async fn run(&self, stage: &SqlStage) -> Result<Tried, Refusal>;
+
+    /// Checks a plan, whose last stage has its answer: the stages, each with its columns.
+    ///
+    /// # Errors
+    /// A stage is refused.
+    async fn check(&self, stages: &[Stage]) -> Result<Vec<Stage>, Refusal>;
 }
 
 /// Why a statement has no result.

@@ -8,18 +8,17 @@ use limn_store::one_line;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Trials;
 use super::prompt::Style;
 use super::statement::NoStatement;
+use super::trials::{Planned, Trials};
 use super::try_out::{Refusal, Tried, Worth};
 use super::vote::{agreed_empty, votes, winner};
-use crate::plan::{Operation, Plan, Source, SqlStage, Stage, VERSION, WrittenSource};
+use crate::plan::{Operation, Plan, Source, SqlStage, Stage, WrittenSource};
 
 /// The stage of a plan that is written.
 const STAGE: &str = "answer";
-/// Why a statement without rows does not do, as a model reads it.
-const EMPTY: &str =
-    "no row meets its conditions: compare their values with those that the columns have";
+/// What to know where a question needs judgement and SQL alone answers it.
+const UNJUDGED: &str = "the question seems to need judgement, and this is SQL alone: see whether it says what was meant";
 
 /// What was written for a question.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -28,12 +27,12 @@ pub struct Written {
     pub plan: Option<Plan>,
     /// Why there is no plan.
     pub unwritten: Option<Unwritten>,
-    /// All candidates, in order: those of prompts, of repairs, of templates.
+    /// All candidates, in order: those of prompts, then that of a rule.
     pub candidates: Vec<Candidate>,
     /// The place of the candidate that the plan is of.
     pub chosen: Option<usize>,
-    /// Times that a model was asked again.
-    pub repairs: usize,
+    /// Whether the question needs a model that reads rows.
+    pub needs_judgement: bool,
     /// What was spent.
     pub spent: Spent,
     /// Words of the question that no rule reads, where rules were tried.
@@ -85,11 +84,6 @@ pub enum Origin {
         /// How it asked.
         style: Style,
     },
-    /// A model, after a candidate that did not do.
-    Repair {
-        /// That candidate's place.
-        of: usize,
-    },
     /// A rule.
     Template,
 }
@@ -109,6 +103,9 @@ pub struct Candidate {
     pub votes: usize,
     #[serde(skip)]
     tried: Option<Tried>,
+    /// Its stages, where it is a plan of several.
+    #[serde(skip)]
+    stages: Option<Vec<Stage>>,
 }
 
 /// What came of a candidate.
@@ -121,6 +118,11 @@ pub enum Outcome {
         count: u64,
         /// Whether there are more.
         is_cut: bool,
+    },
+    /// It is a plan, of which a model would read rows.
+    Planned {
+        /// How many, as far as they were read; none where the model comes first.
+        rows: Option<u64>,
     },
     /// It has no row, or nothing but nulls.
     Empty,
@@ -159,6 +161,7 @@ impl Candidate {
             outcome: Outcome::NoStatement { why },
             votes: 0,
             tried: None,
+            stages: None,
         }
     }
 
@@ -186,6 +189,33 @@ impl Candidate {
             outcome,
             votes: 0,
             tried: tried.ok(),
+            stages: None,
+        }
+    }
+
+    pub(super) fn planned(
+        origin: Origin,
+        statement: String,
+        mends: usize,
+        planned: Result<Planned, Refusal>,
+    ) -> Candidate {
+        let (stages, rows) = match planned {
+            Ok(planned) => (planned.stages, planned.rows),
+            Err(refusal) => return Candidate::tried(origin, statement, mends, Err(refusal)),
+        };
+        let is_empty = rows.as_ref().is_some_and(|it| it.count == 0);
+        let rows = rows.map(|it| it.count);
+        Candidate {
+            origin,
+            statement,
+            mends,
+            outcome: match is_empty {
+                true => Outcome::Empty,
+                false => Outcome::Planned { rows },
+            },
+            votes: 0,
+            tried: None,
+            stages: (!is_empty).then_some(stages),
         }
     }
 
@@ -207,7 +237,7 @@ impl Written {
             unwritten: None,
             candidates: Vec::new(),
             chosen: None,
-            repairs: 0,
+            needs_judgement: false,
             spent: Spent::default(),
             unread: Vec::new(),
             inputs: BTreeMap::new(),
@@ -227,17 +257,21 @@ impl Written {
     /// Takes a model's answer as a candidate; its failure is a note.
     pub(super) async fn take(
         &mut self,
-        origin: Origin,
+        style: Style,
         answer: Result<Generated, ModelError>,
         trials: &mut Trials<'_>,
     ) {
+        let origin = Origin::Prompt { style };
         match answer {
             Ok(answer) => {
                 self.spent.prompts += 1;
                 self.spent.prompt_tokens += answer.prompt_tokens;
                 self.spent.generated_tokens += answer.generated_tokens;
-                self.candidates
-                    .push(trials.candidate(origin, &answer.text).await);
+                let candidate = match style {
+                    Style::Judging => trials.judging(origin, &answer.text).await,
+                    _ => trials.candidate(origin, &answer.text).await,
+                };
+                self.candidates.push(candidate);
             }
             Err(error) => {
                 tracing::warn!(%error, "a model did not write");
@@ -268,78 +302,65 @@ impl Written {
         self.candidates.iter().map(Candidate::result).collect()
     }
 
-    /// Whether two candidates have the same rows, which say something.
-    pub(super) fn has_agreement(&self) -> bool {
-        let votes = votes(&self.results());
-        let mut all = self.candidates.iter().zip(votes);
-        all.any(|(candidate, votes)| candidate.worth() == Some(Worth::Says) && votes > 1)
+    /// Whether a statement has an answer.
+    pub(super) fn has_answer(&self) -> bool {
+        let mut candidates = self.candidates.iter();
+        candidates.any(|it| it.worth() > Some(Worth::Empty))
     }
 
-    /// Candidates that do not do, with their statements and why: `most` at most, each statement
-    /// once, none of those that were looked at.
-    pub(super) fn wrong(&self, looked_at: &[String], most: usize) -> Vec<(usize, String, String)> {
-        let mut wrong: Vec<(usize, String, String)> = Vec::new();
-        let best = self.candidates.iter().filter_map(Candidate::worth).max();
-        for (at, candidate) in self.candidates.iter().enumerate() {
-            let worth = candidate.worth();
-            let why = match &candidate.outcome {
-                Outcome::Refused {
-                    error,
-                    is_of_statement: true,
-                } => error.clone(),
-                _ if worth == best && worth.is_some_and(|it| it < Worth::Says) => EMPTY.to_owned(),
-                _ => continue,
-            };
-            let sql = &candidate.statement;
-            if !looked_at.contains(sql) && !wrong.iter().any(|(_, it, _)| it == sql) {
-                wrong.push((at, sql.clone(), why));
-            }
-        }
-        wrong.truncate(most);
-        wrong
-    }
-
-    /// Chooses among the candidates.
+    /// Chooses among the candidates: a plan with a model that reads rows where the question needs
+    /// one, else the statement with the most votes; where none has an answer, that plan.
     pub(super) fn vote(mut self) -> Written {
         let results = self.results();
         let (votes, winner) = (votes(&results), winner(&results));
         let says = winner.filter(|at| self.candidates[*at].worth() > Some(Worth::Empty));
         let is_of_rule = |at: usize| self.candidates[at].origin == Origin::Template;
-        let chosen = says.or_else(|| agreed_empty(&results, is_of_rule));
-        if let (None, Some(at)) = (says, chosen) {
+        for (candidate, votes) in self.candidates.iter_mut().zip(&votes) {
+            candidate.votes = *votes;
+        }
+        let judging = self.candidates.iter().position(|it| it.stages.is_some());
+        let chosen = match self.needs_judgement {
+            true => judging.or(says),
+            false => says.or(judging),
+        };
+        let chosen = chosen.or_else(|| {
+            let at = agreed_empty(&results, is_of_rule)?;
             self.notes.push(match votes[at] {
                 1 => "the rule that reads the question finds no value".to_owned(),
                 several => format!("{several} statements agree that there is no value"),
             });
-        }
-        for (candidate, votes) in self.candidates.iter_mut().zip(votes) {
-            candidate.votes = votes;
-        }
+            Some(at)
+        });
         let Some(chosen) = chosen else {
-            let why = match (self.candidates.is_empty(), winner) {
-                (true, _) => Unwritten::NoRule,
-                (false, None) => Unwritten::AllFailed,
-                (false, Some(_)) => Unwritten::AllEmpty,
+            let is_empty = |it: &Candidate| it.outcome == Outcome::Empty;
+            let why = match self.candidates.is_empty() {
+                true => Unwritten::NoRule,
+                false if self.candidates.iter().any(is_empty) => Unwritten::AllEmpty,
+                false => Unwritten::AllFailed,
             };
             return self.none(why);
         };
-        let candidate = &self.candidates[chosen];
-        let stage = Stage {
+        if self.needs_judgement && judging.is_none() {
+            self.notes.push(UNJUDGED.to_owned());
+        }
+        let stages = self.stages(&self.candidates[chosen]);
+        self.plan = Some(Plan::of(self.question.clone(), stages));
+        self.chosen = Some(chosen);
+        self
+    }
+
+    fn stages(&self, candidate: &Candidate) -> Vec<Stage> {
+        if let Some(stages) = &candidate.stages {
+            return stages.clone();
+        }
+        vec![Stage {
             name: STAGE.to_owned(),
             operation: Operation::Sql(SqlStage {
                 inputs: named(&self.inputs, &candidate.statement),
                 statement: candidate.statement.clone(),
             }),
             columns: candidate.tried.as_ref().map(|it| it.columns.clone()),
-        };
-        self.plan = Some(Plan {
-            version: VERSION,
-            question: self.question.clone(),
-            stages: vec![stage],
-            answer: STAGE.to_owned(),
-        });
-        self.chosen = Some(chosen);
-        self
+        }]
     }
 }
 

@@ -50,9 +50,12 @@ pub async fn run(args: AskArgs) -> anyhow::Result<Outcome> {
     };
     let engine = Engine::new(catalogue, limits);
     let until = start + args.budget_seconds;
-    let given = args.plan.as_deref();
-    let given = given.map(|path| plan_of(path, &args.question.join(" ")));
-    let given = given.transpose()?;
+    let question = args.question.join(" ");
+    let given = match (&args.plan, &args.sql) {
+        (Some(path), _) => Some(plan_of(path, &question)?),
+        (None, Some(sql)) => Some(limn_ask::compile::plan_of(&engine, sql, question)?),
+        (None, None) => None,
+    };
     let is_needed = given.as_ref().is_none_or(Plan::needs_model);
     let model = match is_needed {
         true => planning::model(&args).await?,

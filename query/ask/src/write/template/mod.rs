@@ -44,5 +44,29 @@ pub(super) fn statement(question: &str, tables: &Tables<'_>) -> Result<String, U
     }
 }
 
+/// A word of a question.
+#[derive(Clone, Debug)]
+pub(super) struct Word {
+    pub(super) term: String,
+    /// As it was written, in small letters.
+    pub(super) written: String,
+    /// Whether a rule reads it, as a name of a table or column, a cell, or a word of its own.
+    pub(super) is_read: bool,
+    /// Whether it says something.
+    pub(super) says: bool,
+}
+
+/// The words of a question, in order, as rules read them.
+pub(super) fn read_words(question: &str, tables: &Tables<'_>) -> Vec<Word> {
+    let reading = Reading::of(question, tables);
+    let words = reading.words().iter().map(|it| Word {
+        term: it.term.clone(),
+        written: it.written.clone(),
+        is_read: it.is_read,
+        says: it.says(),
+    });
+    words.collect()
+}
+
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use limn_cells::{Cell, Match};
 use limn_segment::analyzer::analyze;
 
 use super::times::Times;
-use super::words::Words;
+use super::words::{Word, Words};
 use crate::write::tables::{Tables, is_shown};
 
 /// The words of functions; of a superlative also the order that it means.
@@ -218,6 +218,11 @@ impl Reading {
         let conditions = reading.filters.len() + reading.comparisons.len();
         reading.is_unclear |= has_or && (conditions > 1 || !reading.comparisons.is_empty());
         reading
+    }
+
+    /// All words.
+    pub(super) fn words(&self) -> &[Word] {
+        &self.words.0
     }
 
     /// Words that say something, and that no rule reads.

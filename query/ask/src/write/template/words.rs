@@ -40,6 +40,15 @@ pub(super) struct Word {
     pub(super) is_read: bool,
 }
 
+impl Word {
+    /// Whether it says something.
+    pub(super) fn says(&self) -> bool {
+        let mut fillers = FILLERS.iter();
+        let is_filler = fillers.any(|filler| analyze(filler).contains(&self.term));
+        !is_filler && !says_nothing(&self.written)
+    }
+}
+
 /// The words of a question, in order.
 #[derive(Clone, Debug)]
 pub(super) struct Words(pub(super) Vec<Word>);
@@ -108,12 +117,9 @@ impl Words {
     /// Words that say something, and are not read.
     pub(super) fn unread(&self) -> Vec<String> {
         let unread = self.0.iter().filter(|it| !it.is_read);
-        let says = |it: &&Word| {
-            let is_filler = FILLERS
-                .iter()
-                .any(|filler| analyze(filler).contains(&it.term));
-            !is_filler && !says_nothing(&it.written)
-        };
-        unread.filter(says).map(|it| it.written.clone()).collect()
+        unread
+            .filter(|it| it.says())
+            .map(|it| it.written.clone())
+            .collect()
     }
 }

@@ -12,7 +12,7 @@ use limn_models::{
     Classified, Finish, Generated, LanguageModel, Limits, ModelError, ModelId, Prompt, Usage,
 };
 
-use crate::plan::{Column, SqlStage};
+use crate::plan::{Column, SqlStage, Stage};
 use crate::write::{Mend, Refusal, Tried, TryOut};
 
 type Answer = Box<dyn Fn(usize, &Prompt) -> Result<String, ModelError> + Send + Sync>;
@@ -155,6 +155,10 @@ impl TryOut for Engine {
             .get(&stage.statement)
             .cloned()
             .unwrap_or_else(unknown)
+    }
+
+    async fn check(&self, stages: &[Stage]) -> Result<Vec<Stage>, Refusal> {
+        Ok(stages.to_vec())
     }
 }
 
