@@ -9,7 +9,7 @@ use limn_sql::syntax::ast::{
 };
 
 use super::NotCompiled;
-use crate::plan::{ColumnSpec, Instruction, Piece, ValueType};
+use crate::plan::{ColumnSpec, Instruction, ValueType};
 
 /// How the names of semantic functions begin.
 pub(super) const PREFIX: &str = "sem_";
@@ -175,23 +175,19 @@ impl Call {
     /// What it says, as a sentence about rows whose columns have these names.
     pub(super) fn instruction(
         &self,
-        mut own: impl FnMut(&str) -> String,
+        own: impl FnMut(&str) -> String,
     ) -> Result<Instruction, NotCompiled> {
         let failed = |cause| NotCompiled::Instruction {
             function: self.function,
             cause,
         };
         let written = Instruction::try_from(self.text.clone()).map_err(failed)?;
-        if written.columns().is_empty() {
+        if written.columns().is_empty() || written.has_all() {
             return Err(NotCompiled::NoColumns {
                 function: self.function,
             });
         }
-        let pieces = written.pieces().iter().map(|piece| match piece {
-            Piece::Text(text) => text.replace('{', "{{").replace('}', "}}"),
-            Piece::Column(name) => format!("{{{}}}", own(name)),
-        });
-        Instruction::try_from(pieces.collect::<String>()).map_err(failed)
+        Instruction::try_from(written.renamed(own)).map_err(failed)
     }
 
     /// The column that it writes, under this name.

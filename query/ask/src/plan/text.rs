@@ -76,6 +76,20 @@ impl Instruction {
         pieces.any(|it| matches!(it, Piece::All { .. }))
     }
 
+    /// The sentence as it is written with other names for its columns.
+    #[must_use]
+    pub fn renamed(&self, mut own: impl FnMut(&str) -> String) -> String {
+        let pieces = self.pieces.iter().map(|piece| match piece {
+            Piece::Text(text) => text.replace('{', "{{").replace('}', "}}"),
+            Piece::Column(name) => format!("{{{}}}", own(name)),
+            Piece::All { side: None, .. } => "{*}".to_owned(),
+            Piece::All {
+                side: Some(side), ..
+            } => format!("{{{side}.*}}"),
+        });
+        pieces.collect()
+    }
+
     /// Gives all columns their names, those of each side.
     pub fn name_all(&mut self, of: impl Fn(Option<&str>) -> Vec<String>) {
         for piece in &mut self.pieces {

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::lexer::{Kind, Token, is_reserved, tokens, written};
 use super::try_out::Mend;
-use crate::plan::{Instruction, Piece};
+use crate::plan::Instruction;
 
 /// Bytes of a statement, at most: what answers a question is shorter.
 const MOST: usize = 4_000;
@@ -140,16 +140,12 @@ fn is_semantic(token: &Token) -> bool {
 /// A sentence about rows in which a column in braces has another name, with or without its table.
 fn renamed(sentence: &str, written: &str, meant: &str) -> Option<String> {
     let instruction = Instruction::try_from(sentence.to_owned()).ok()?;
-    let pieces = instruction.pieces().iter().map(|piece| match piece {
-        Piece::Text(text) => text.replace('{', "{{").replace('}', "}}"),
-        Piece::Column(name) => {
-            let at = name.rfind('.').map_or(0, |at| at + 1);
-            let (table, column) = name.split_at(at);
-            let is_meant = column.to_lowercase() == written.to_lowercase();
-            format!("{{{table}{}}}", if is_meant { meant } else { column })
-        }
-    });
-    Some(pieces.collect())
+    Some(instruction.renamed(|name| {
+        let at = name.rfind('.').map_or(0, |at| at + 1);
+        let (table, column) = name.split_at(at);
+        let is_meant = column.to_lowercase() == written.to_lowercase();
+        format!("{table}{}", if is_meant { meant } else { column })
+    }))
 }
 
 /// What stands in the first fence, if there is one.

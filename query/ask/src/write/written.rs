@@ -315,6 +315,7 @@ impl Written {
         let (votes, winner) = (votes(&results), winner(&results));
         let says = winner.filter(|at| self.candidates[*at].worth() > Some(Worth::Empty));
         let is_of_rule = |at: usize| self.candidates[at].origin == Origin::Template;
+        let agreed = agreed_empty(&results, is_of_rule);
         for (candidate, votes) in self.candidates.iter_mut().zip(&votes) {
             candidate.votes = *votes;
         }
@@ -324,7 +325,7 @@ impl Written {
             false => says.or(judging),
         };
         let chosen = chosen.or_else(|| {
-            let at = agreed_empty(&results, is_of_rule)?;
+            let at = agreed?;
             self.notes.push(match votes[at] {
                 1 => "the rule that reads the question finds no value".to_owned(),
                 several => format!("{several} statements agree that there is no value"),
