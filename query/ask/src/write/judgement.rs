@@ -76,7 +76,10 @@ impl Judgement {
         let columns = tables.list.iter().flat_map(|(_, table)| &table.columns);
         let has_text = columns.map(|it| &it.data_type).any(|it| it == "text");
         let words = read_words(question, tables);
-        if !has_text || words.iter().all(|it| it.is_read || !it.says) {
+        // SQL compares numbers, and no text is about one.
+        let is_number = |it: &Word| it.written.replace(',', "").parse::<f64>().is_ok();
+        let mut open = words.iter().filter(|it| !it.is_read && it.says);
+        if !has_text || open.all(is_number) {
             return Judgement::None;
         }
         let judging: Vec<String> = JUDGING.iter().flat_map(|it| analyze(it)).collect();
@@ -143,6 +146,7 @@ mod tests {
         assert_eq!(of("Which posts are about love?"), Judgement::None);
         assert_eq!(of("Tell me about the posts"), Judgement::None);
         assert_eq!(of("Which posts did John write?"), Judgement::Perhaps);
+        assert_eq!(of("Which posts have the score 80000?"), Judgement::None);
         let mut numbers = posts.clone();
         numbers.tables[0]
             .columns

@@ -4,7 +4,7 @@
 use super::scripted::{Engine, Model, cells, column, singers, table};
 use super::{run, statement};
 use crate::plan::Operation;
-use crate::write::{Mend, Outcome, Style, Unwritten, Written};
+use crate::write::{Mend, Outcome, Style, Written};
 use limn_cells::CellsAnswer;
 
 /// A question that needs judgement, and one that may.
@@ -76,14 +76,14 @@ fn a_question_that_sql_answers_is_not_judged() {
     assert_eq!(asked.prompts().len(), 4);
     // Not where every word is read: then SQL has said that there is nothing.
     let read = run("Which titles have posts?", &posts(), Some(&asked), &empty);
-    assert_eq!(read.unwritten, Some(Unwritten::AllEmpty));
+    assert_eq!(statement(&read), Some(SQL));
     assert_eq!(asked.prompts().len(), 7);
     // Nor over rows that there are none of.
     let nowhere = Engine::default()
         .gives(SQL, "text", &[])
         .gives(FOUND, "text", &[]);
     let written = run(PERHAPS, &posts(), Some(&model(JUDGING)), &nowhere);
-    assert_eq!(written.unwritten, Some(Unwritten::AllEmpty));
+    assert_eq!(statement(&written), Some(SQL));
 }
 
 #[test]
