@@ -179,6 +179,10 @@ impl LanguageModel for EndpointModel {
         tokens::estimate(text)
     }
 
+    fn count_prompt(&self, prompt: &Prompt) -> usize {
+        self.estimate(prompt)
+    }
+
     fn window(&self) -> usize {
         self.window
     }
