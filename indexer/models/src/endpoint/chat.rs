@@ -180,7 +180,8 @@ impl LanguageModel for EndpointModel {
     }
 
     fn count_prompt(&self, prompt: &Prompt) -> usize {
-        self.estimate(prompt)
+        let parts = [&*prompt.system, &*prompt.shared, &*prompt.own];
+        parts.map(tokens::likely).iter().sum::<usize>() + tokens::FORMAT
     }
 
     fn window(&self) -> usize {

@@ -21,9 +21,9 @@ use crate::data::batch;
 use crate::measured::{Bench, operation, rounded};
 
 const WIDTHS: [usize; 4] = [1, 4, 12, 24];
-/// Prompts of a measurement: all widths', and those that are asked one at a time.
-const PROMPTS: usize = 24;
-const ALONE: usize = 12;
+/// Prompts of a measurement: as many as are asked at once, and at least so many; of those that are
+/// asked one at a time half.
+const PROMPTS: usize = 12;
 const ROUNDS: usize = 3;
 /// Tokens of a longer text.
 const SENTENCE: usize = 24;
@@ -190,7 +190,7 @@ async fn ask(bench: &Bench, prompts: &[Prompt], kind: &Kind, width: usize) -> Re
 }
 
 pub async fn all(bench: &Bench) -> Result<Value, Failure> {
-    let countries = bench.table("world_1__country")?.some(PROMPTS);
+    let countries = bench.table("world_1__country")?.some(WIDTHS[3]);
     let names = countries.column("Name")?;
     let mut figures = Vec::new();
     for kind in KINDS.iter().filter(|it| bench.wants(it.name)) {
@@ -200,7 +200,8 @@ pub async fn all(bench: &Bench) -> Result<Value, Failure> {
         for round in 0..=ROUNDS {
             for width in WIDTHS {
                 number += 1;
-                let names = if width == 1 { &names[..ALONE] } else { &names };
+                let few = if width == 1 { PROMPTS / 2 } else { PROMPTS };
+                let names = &names[..width.max(few)];
                 let mut asked = prompts(bench, (kind.stage)(number), names).await?;
                 if !kind.is_shared {
                     for (at, prompt) in asked.iter_mut().enumerate() {

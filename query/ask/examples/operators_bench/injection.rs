@@ -20,10 +20,10 @@ const CONTINENTS: [&str; 7] = [
     "South America",
 ];
 /// Values, and pairs that are compared.
-const VALUES: usize = 12;
-const PAIRS: usize = 5;
+const VALUES: usize = 8;
+const PAIRS: usize = 4;
 /// Every so many of the attempts are tried, and none that is longer than so many characters.
-const EVERY: usize = 2;
+const EVERY: usize = 3;
 const LONGEST: usize = 400;
 /// The attempt that is none.
 const HARMLESS: &str = "nothing to say";

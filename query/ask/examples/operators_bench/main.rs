@@ -4,11 +4,11 @@
 //!
 //! ```sh
 //! cargo run --release -p limn-ask --example operators_bench -- truth|batches|injection TABLES OUT
-//!     [--model NAME] [--endpoint URL] [--rows FILE] [--only STAGE,STAGE]
+//!     [--model NAME] [--endpoint URL] [--rows FILE] [--only STAGE,STAGE] [--part N]
 //! ```
 //! TABLES is a folder with Spider's tables as CSV. OUT gets the figures; `--rows` the rows of each
-//! stage, so that two models can be compared (`tests/bench/endpoint_parity.py`). The key of an
-//! endpoint is in `LIMN_ENDPOINT_KEY`.
+//! stage, so that two models can be compared (`tests/bench/endpoint_parity.py`); `--part` takes one
+//! row in N. The key of an endpoint is in `LIMN_ENDPOINT_KEY`.
 
 mod batches;
 mod data;
@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 
 use measured::Bench;
 
-pub type Failure = Box<dyn Error>;
+pub(crate) type Failure = Box<dyn Error>;
 
 /// Tokens of a prompt and its answer that an endpoint has room for.
 const WINDOW: usize = 4096;
@@ -37,7 +37,7 @@ const WINDOW: usize = 4096;
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<(), Failure> {
     let (positional, named) = arguments();
-    let [part, tables, out] = positional.as_slice() else {
+    let [what, tables, out] = positional.as_slice() else {
         return Err("truth|batches|injection TABLES OUT".into());
     };
     let store = ModelStore::from_env();
@@ -52,9 +52,11 @@ async fn main() -> Result<(), Failure> {
     let only = named
         .get("only")
         .map(|it| it.split(',').map(str::to_owned).collect());
-    let bench = Bench::new(model, store.embedder(ALL_MINILM, &|_| {})?, tables, only);
-    println!("{part} by {}", bench.model.id());
-    let figures = match part.as_str() {
+    let part = named.get("part").map_or(Ok(1), |it| it.parse())?;
+    let embedder = store.embedder(ALL_MINILM, &|_| {})?;
+    let bench = Bench::new(model, embedder, tables, only, part);
+    println!("{what} by {}", bench.model.id());
+    let figures = match what.as_str() {
         "truth" => {
             let mut figures = truth::all(&bench).await?;
             figures.extend(written::all(&bench).await?);
@@ -64,7 +66,7 @@ async fn main() -> Result<(), Failure> {
         "injection" => injection::all(&bench).await?,
         _ => return Err("truth, batches or injection".into()),
     };
-    let figures = json!({"model": bench.model.id().as_str(), part: figures});
+    let figures = json!({"model": bench.model.id().as_str(), what: figures});
     std::fs::write(out, serde_json::to_string_pretty(&figures)?)?;
     if let Some(path) = named.get("rows") {
         std::fs::write(path, serde_json::to_string(&bench.rows())?)?;

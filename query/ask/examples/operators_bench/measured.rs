@@ -19,6 +19,8 @@ pub struct Bench {
     pub embedder: Arc<dyn Embedder>,
     folder: PathBuf,
     only: Option<Vec<String>>,
+    /// One in so many rows is looked at.
+    part: usize,
     rows: Mutex<Map<String, Value>>,
 }
 
@@ -28,18 +30,30 @@ impl Bench {
         embedder: Arc<dyn Embedder>,
         folder: &str,
         only: Option<Vec<String>>,
+        part: usize,
     ) -> Bench {
         Bench {
             model,
             embedder,
             folder: folder.into(),
             only,
+            part: part.max(1),
             rows: Mutex::default(),
         }
     }
 
     pub fn table(&self, name: &str) -> Result<Table, Failure> {
         Table::read(&self.folder, name)
+    }
+
+    /// How many of so many rows are looked at.
+    pub fn part(&self, rows: usize) -> usize {
+        (rows / self.part).max(1)
+    }
+
+    /// So many rows of a table, or the part of them that is looked at.
+    pub fn some(&self, name: &str, rows: usize) -> Result<Table, Failure> {
+        Ok(self.table(name)?.some(self.part(rows)))
     }
 
     /// Whether a stage is to be run.

@@ -89,7 +89,7 @@ pub(super) struct Question {
     ending: String,
     form: Form,
     scope: Scope,
-    /// Tokens of a prompt without its own part.
+    /// Tokens that a prompt shares with those of its stage.
     around: usize,
     /// Tokens that the rows of a prompt may have.
     room: usize,
@@ -159,11 +159,15 @@ impl Question {
             &wording.form,
         );
         let (system, shared): (Arc<str>, Arc<str>) = (system.into(), shared.into());
-        let around = model.count_prompt(&Prompt {
-            system: Arc::clone(&system),
-            shared: Arc::clone(&shared),
-            own: String::new(),
-        });
+        let with = |system: &Arc<str>, shared: &Arc<str>| {
+            model.count_prompt(&Prompt {
+                system: Arc::clone(system),
+                shared: Arc::clone(shared),
+                own: String::new(),
+            })
+        };
+        let nothing: Arc<str> = Arc::from("");
+        let around = with(&system, &shared).saturating_sub(with(&nothing, &nothing));
         Ok(Question {
             system,
             shared,
@@ -212,7 +216,13 @@ impl Question {
 
     /// Tokens of a prompt with this own part, as the model counts them.
     pub(super) fn tokens(&self, model: &dyn LanguageModel, own: &str) -> usize {
-        self.around + model.count_tokens(own)
+        let nothing: Arc<str> = Arc::from("");
+        let alone = Prompt {
+            system: Arc::clone(&nothing),
+            shared: nothing,
+            own: own.to_owned(),
+        };
+        self.around + model.count_prompt(&alone)
     }
 }
 
