@@ -357,7 +357,10 @@ fn model(store: &ModelStore, options: &Options) -> Result<Option<Arc<dyn Languag
         let mut endpoint = EndpointOptions::new(url, "model");
         let key = std::env::var("LIMN_ENDPOINT_KEY").ok();
         endpoint.key = key.as_deref().map(EndpointKey::new);
-        endpoint.window = 4096;
+        endpoint.window = 2048;
+        // What waits for a place at the server waits within the time that a reply may take.
+        endpoint.concurrency = 2;
+        endpoint.timeout = TIMEOUT;
         return Ok(Some(Arc::new(EndpointModel::new(&endpoint)?)));
     }
     let name = options.named.get("model");

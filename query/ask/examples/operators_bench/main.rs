@@ -32,7 +32,7 @@ use measured::Bench;
 pub(crate) type Failure = Box<dyn Error>;
 
 /// Tokens of a prompt and its answer that an endpoint has room for.
-const WINDOW: usize = 4096;
+const WINDOW: usize = 2048;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<(), Failure> {
@@ -93,5 +93,8 @@ fn endpoint(url: &str) -> EndpointOptions {
     let key = std::env::var("LIMN_ENDPOINT_KEY").ok();
     options.key = key.as_deref().map(EndpointKey::new);
     options.window = WINDOW;
+    // What waits for a place at the server waits within the time that a reply may take.
+    options.concurrency = 2;
+    options.timeout = std::time::Duration::from_secs(900);
     options
 }
