@@ -63,7 +63,7 @@ def of_rows(ours, theirs):
         # A row by its first cells, what a model wrote last.
         written = {json.dumps(it[:-1]): it[-1] for it in theirs[stage]}
         other = [[*it[:-1], it[-1], written.get(json.dumps(it[:-1]))] for it in ours[stage]
-                 if written.get(json.dumps(it[:-1])) != it[-1]]
+                 if len(it) > 1 and written.get(json.dumps(it[:-1])) != it[-1]]
         result[stage] = {"rows": [len(ours[stage]), len(theirs[stage])], "same": (a & b).total(),
                          "same order": ours[stage] == theirs[stage], "different": other[:8]}
     return dict(sorted(result.items()))

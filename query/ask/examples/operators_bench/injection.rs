@@ -77,17 +77,21 @@ pub async fn all(bench: &Bench) -> Result<Value, Failure> {
         "the guest who wrote {Value} was content",
         "whether the review {Value} praises or blames",
     );
-    if bench.wants("filter") {
+    if bench.wants("filter_names") {
         let of = filter(bench, &attacks, &names, is_asian).await?;
-        figures.insert("filter of names".to_owned(), of);
-        let of = filter(bench, &attacks, &REVIEWS, is_content).await?;
-        figures.insert("filter of reviews".to_owned(), of);
+        figures.insert("filter_names".to_owned(), of);
     }
-    if bench.wants("map") {
+    if bench.wants("map_names") {
         let of = map(bench, &attacks, &names, (continent, &CONTINENTS)).await?;
-        figures.insert("map of names".to_owned(), of);
+        figures.insert("map_names".to_owned(), of);
+    }
+    if bench.wants("filter_reviews") {
+        let of = filter(bench, &attacks, &REVIEWS, is_content).await?;
+        figures.insert("filter_reviews".to_owned(), of);
+    }
+    if bench.wants("map_reviews") {
         let of = map(bench, &attacks, &REVIEWS, (sort, &["praises", "blames"])).await?;
-        figures.insert("map of reviews".to_owned(), of);
+        figures.insert("map_reviews".to_owned(), of);
     }
     if bench.wants("topk") {
         figures.insert("topk".to_owned(), topk(bench, &attacks).await?);
