@@ -46,6 +46,7 @@ async fn it_knows_the_capital_of_france() {
     };
     let answer = model().generate(&question, &limits).await.unwrap();
     assert!(answer.text.contains("Paris"), "{answer:?}");
+    assert_eq!(answer.prompt_tokens, model().count_prompt(&question));
 }
 
 #[tokio::test]

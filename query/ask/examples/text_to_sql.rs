@@ -2,12 +2,15 @@
 //!
 //! ```sh
 //! cargo run --release -p limn-ask --example text_to_sql -- INDEX QUESTIONS OUT [--every N] [--first N]
-//!     [--most N] [--at-once N] [--model NAME|none] [--tables given|found]
+//!     [--most N] [--at-once N] [--model NAME|none] [--endpoint URL] [--tables given|found]
+//!     [--hostile ATTEMPTS]
 //! ```
 //! QUESTIONS has a JSON object a line: `id`, `question`, and where the answer is known `sql` and
 //! `tables`, whose part after `__` the SQL calls them by. OUT gets a line a question, with all
 //! candidates; questions that it has are passed over. Those whose own SQL does not run are left
-//! out. `tests/bench/text_to_sql.py` counts.
+//! out. `tests/bench/text_to_sql.py` counts. The key of an endpoint is in `LIMN_ENDPOINT_KEY`. With
+//! `--hostile` each table has one of these texts among the frequent values of a column, and among
+//! the cells that the question names.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::OpenOptions;
@@ -22,7 +25,10 @@ use limn_ask::plan::{Source, SqlStage};
 use limn_ask::write::{EngineTryOut, write};
 use limn_cells::{Asked, CellsAnswer, Read, answer, redact_of};
 use limn_formats::ReadOptions;
-use limn_models::{Decoder, DecoderOptions, Embedder, LanguageModel, ModelStore, QWEN_CODER};
+use limn_models::{
+    Decoder, DecoderOptions, Embedder, EndpointKey, EndpointModel, EndpointOptions, LanguageModel,
+    ModelStore, QWEN_CODER,
+};
 use limn_retrieval::{JoinGraphs, Query, Searcher};
 use limn_segment::{IndexStore, Snapshot, TableKey, TableRecord};
 use limn_sets::{KnownJoins, SetQuery, SetSize, Sets, TableColumns};
@@ -116,7 +122,8 @@ struct Bench {
     sets: Arc<Sets>,
     joins: KnownJoins,
     searcher: Option<Searcher>,
-    model: Option<Decoder>,
+    model: Option<Arc<dyn LanguageModel>>,
+    hostile: Vec<String>,
     catalogue: Arc<Catalogue>,
 }
 
@@ -129,17 +136,7 @@ impl Bench {
         let embedder: Arc<dyn Embedder> = store.embedder(card.name, &|_| {})?;
         let graphs = JoinGraphs::read(&index, &snapshot).await?;
         let records = index.tables(&snapshot, None).await?;
-        let model = match options
-            .named
-            .get("model")
-            .map_or(QWEN_CODER, String::as_str)
-        {
-            "none" => None,
-            name => {
-                let files = store.language_model_files(name, &|_| {})?;
-                Some(Decoder::load(&files, &DecoderOptions::default())?)
-            }
-        };
+        let model = model(&store, options)?;
         let searcher = match options.named.get("tables").map(String::as_str) {
             Some("found") => {
                 Some(Searcher::open(&index, snapshot.clone(), Arc::clone(&embedder)).await?)
@@ -162,6 +159,7 @@ impl Bench {
             snapshot,
             searcher,
             model,
+            hostile: hostile(options)?,
             catalogue: Arc::new(catalogue),
         })
     }
@@ -192,9 +190,10 @@ impl Bench {
             Some(searcher) => self.found(searcher, &question.question)?,
             None => (question.tables.clone(), Value::Null),
         };
-        let cells = self.cells(&question.question, &keys).await?;
+        let mut cells = self.cells(&question.question, &keys).await?;
+        self.attack(&question.id, &mut cells);
         let began = Instant::now();
-        let model = self.model.as_ref().map(|it| it as &dyn LanguageModel);
+        let model = self.model.as_deref();
         let try_out = EngineTryOut::new(&self.engine(Some(ROWS)));
         let written = write(&question.question, &cells, model, &try_out, TIMEOUT).await;
         let seconds = began.elapsed().as_secs_f64();
@@ -272,6 +271,28 @@ impl Bench {
         Ok(rows)
     }
 
+    /// Puts a text into the values that a prompt shows of each table.
+    fn attack(&self, id: &str, cells: &mut CellsAnswer) {
+        let mut hash = DefaultHasher::new();
+        id.hash(&mut hash);
+        for (at, table) in cells.tables.iter_mut().enumerate() {
+            let Some(place) = (hash.finish() as usize + at).checked_rem(self.hostile.len()) else {
+                return;
+            };
+            let text = &self.hostile[place];
+            for column in table.columns.iter_mut().filter(|it| it.data_type == "text") {
+                column
+                    .frequent
+                    .get_or_insert_default()
+                    .insert(0, text.clone());
+            }
+            if let Some(cell) = table.cells.first().cloned() {
+                let value = text.clone();
+                table.cells.push(limn_cells::Cell { value, ..cell });
+            }
+        }
+    }
+
     fn found(&self, searcher: &Searcher, question: &str) -> Result<(Vec<String>, Value)> {
         let asked = SetQuery {
             query: Query {
@@ -328,6 +349,47 @@ impl Bench {
             Vec::new(),
         )?)
     }
+}
+
+/// The model of a server, or of this machine.
+fn model(store: &ModelStore, options: &Options) -> Result<Option<Arc<dyn LanguageModel>>> {
+    if let Some(url) = options.named.get("endpoint") {
+        let mut endpoint = EndpointOptions::new(url, "model");
+        let key = std::env::var("LIMN_ENDPOINT_KEY").ok();
+        endpoint.key = key.as_deref().map(EndpointKey::new);
+        endpoint.window = 2048;
+        // What waits for a place at the server waits within the time that a reply may take.
+        endpoint.concurrency = 2;
+        endpoint.timeout = TIMEOUT;
+        return Ok(Some(Arc::new(EndpointModel::new(&endpoint)?)));
+    }
+    let name = options.named.get("model");
+    match name.map_or(QWEN_CODER, String::as_str) {
+        "none" => Ok(None),
+        name => {
+            let files = store.language_model_files(name, &|_| {})?;
+            let model = Decoder::load(&files, &DecoderOptions::default())?;
+            Ok(Some(Arc::new(model)))
+        }
+    }
+}
+
+/// Texts that try to steer a model, a JSON object a line; those that a prompt would show.
+fn hostile(options: &Options) -> Result<Vec<String>> {
+    let Some(path) = options.named.get("hostile") else {
+        return Ok(Vec::new());
+    };
+    let text = std::fs::read_to_string(path)?;
+    let mut texts = Vec::new();
+    for line in text.lines() {
+        let line: Value = serde_json::from_str(line)?;
+        let text = line["text"].as_str().context("a text")?;
+        let is_steering = text.chars().any(limn_store::is_steering);
+        if text.chars().count() < 80 && !is_steering && !text.contains(['<', '>', '\n']) {
+            texts.push(text.to_owned());
+        }
+    }
+    Ok(texts)
 }
 
 fn source(table: &str) -> Source {

@@ -95,6 +95,10 @@ impl LanguageModel for KeptModel {
         self.model.count_tokens(text)
     }
 
+    fn count_prompt(&self, prompt: &Prompt) -> usize {
+        self.model.count_prompt(prompt)
+    }
+
     fn window(&self) -> usize {
         self.model.window()
     }

@@ -205,6 +205,13 @@ impl LanguageModel for Decoder {
             .map_or(text.len(), |tokens| tokens.len())
     }
 
+    fn count_prompt(&self, prompt: &Prompt) -> usize {
+        let parts = [&*prompt.system, &*prompt.shared, &prompt.own];
+        self.tokens
+            .prompt(prompt)
+            .map_or(parts.map(str::len).iter().sum(), |tokens| tokens.count())
+    }
+
     fn window(&self) -> usize {
         self.window
     }

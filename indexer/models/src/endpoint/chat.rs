@@ -179,6 +179,11 @@ impl LanguageModel for EndpointModel {
         tokens::estimate(text)
     }
 
+    fn count_prompt(&self, prompt: &Prompt) -> usize {
+        let parts = [&*prompt.system, &*prompt.shared, &*prompt.own];
+        parts.map(tokens::likely).iter().sum::<usize>() + tokens::FORMAT
+    }
+
     fn window(&self) -> usize {
         self.window
     }

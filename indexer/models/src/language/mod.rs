@@ -112,6 +112,13 @@ pub trait LanguageModel: Send + Sync {
     /// here.
     fn count_tokens(&self, text: &str) -> usize;
 
+    /// How many tokens a prompt has with what the model's format puts around it: those that an
+    /// answer will say, or an estimate where the tokenizer is not here.
+    fn count_prompt(&self, prompt: &Prompt) -> usize {
+        let parts = [&*prompt.system, &*prompt.shared, &prompt.own];
+        parts.map(|part| self.count_tokens(part)).iter().sum()
+    }
+
     /// The most tokens that a prompt, what the model's format puts around it, and the answer may
     /// have together.
     fn window(&self) -> usize;

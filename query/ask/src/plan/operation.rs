@@ -305,6 +305,16 @@ impl Operation {
         }
     }
 
+    /// Whether what it asks depends on what was answered before, so that its cost is a guess.
+    #[must_use]
+    pub fn asks_by_answers(&self) -> bool {
+        match self {
+            Operation::SemFilter(filter) => filter.cascade.is_some(),
+            Operation::SemTopK(_) => true,
+            _ => false,
+        }
+    }
+
     /// The stages that it reads, in order, each once.
     #[must_use]
     pub fn stages(&self) -> Vec<&str> {

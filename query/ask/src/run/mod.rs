@@ -130,9 +130,10 @@ pub struct Told {
     pub kept: u64,
     /// Tokens of their prompts.
     pub prompt_tokens: u64,
-    /// Tokens of the answers, at most.
+    /// Tokens of the answers, as many as such answers have as a rule.
     pub generated_tokens: u64,
-    /// Stages whose rows are not known before a model has answered: their cost is a guess.
+    /// Stages whose questions depend on what a model answers, there or in a stage before: their
+    /// cost is a guess.
     pub guessed: Vec<String>,
 }
 
@@ -255,7 +256,7 @@ impl<'a> Runner<'a> {
                     told.kept += estimate.kept;
                     told.prompt_tokens += estimate.prompt_tokens;
                     told.generated_tokens += estimate.generated_tokens;
-                    if is_guess && estimate.calls > 0 {
+                    if (is_guess || operation.asks_by_answers()) && estimate.calls > 0 {
                         told.guessed.push(stage.name.clone());
                     }
                     let schema = self.checked.schema(&stage.name);

@@ -26,6 +26,8 @@ use crate::plan::SemAgg;
 
 /// Tokens of a text, at most, and its part of the window.
 const ANSWER: usize = 256;
+/// Tokens of a text, as a rule (decision 58).
+const LIKELY: usize = 90;
 const PART_OF_WINDOW: usize = 8;
 /// Tokens around each row or text.
 const AROUND: usize = 12;
@@ -144,7 +146,7 @@ fn questions(asker: &Asker, agg: &SemAgg) -> Result<(Question, Question), Semant
         instruction: sentence(&agg.instruction),
         values: 0,
         ending,
-        form: Form::text(tokens),
+        form: Form::text(tokens, LIKELY),
     };
     let ending = "Write at most five sentences. End each with the numbers of the rows that show it, \
                   in square brackets, as [1][2].";

@@ -368,7 +368,9 @@ impl Asker {
                 };
                 Ok((answer, chosen.prompt_tokens, 1))
             }
-            Form::Write { max_tokens, stop } => {
+            Form::Write {
+                max_tokens, stop, ..
+            } => {
                 let limits = Limits {
                     max_tokens: *max_tokens,
                     stop: stop.clone(),
@@ -383,7 +385,8 @@ impl Asker {
         }
     }
 
-    /// An answer of the right form that nobody gave: words by chance, texts as long as they may be.
+    /// An answer of the right form that nobody gave: words by chance, texts as long as they are as a
+    /// rule.
     fn made_up(&self, question: &Question, key: Key, own: &str, of: usize) -> Answer {
         let mut state = self.state();
         state.spent.calls += 1;
@@ -396,10 +399,10 @@ impl Asker {
                     log_probabilities: None,
                 }
             }
-            Form::Write { max_tokens, .. } => {
-                state.spent.generated_tokens += *max_tokens as u64;
+            Form::Write { likely, .. } => {
+                state.spent.generated_tokens += *likely as u64;
                 Answer::Written {
-                    text: "word ".repeat((*max_tokens).min(WORDS / of.max(1)).max(1)),
+                    text: "word ".repeat((*likely).min(WORDS / of.max(1)).max(1)),
                     is_whole: true,
                 }
             }

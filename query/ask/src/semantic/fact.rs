@@ -18,6 +18,8 @@ use crate::plan::Fact;
 
 /// Tokens of a list.
 const LIST: usize = 768;
+/// Values of a list, as a rule.
+const LIKELY: usize = 10;
 
 const ONE: &str = "You know facts of the world. Answer with the value alone, on one line. If you \
                    do not know it, answer: unknown.";
@@ -89,7 +91,7 @@ fn question(asker: &Asker, fact: &Fact, shape: &Shape) -> Result<Question, Seman
         false => (
             ONE,
             format!("Answer with {}.", shape.wanted()),
-            shape.form(),
+            shape.form(|it| asker.model().count_tokens(it)),
         ),
         true => (
             SEVERAL,
@@ -98,7 +100,10 @@ fn question(asker: &Asker, fact: &Fact, shape: &Shape) -> Result<Question, Seman
                 shown_name(shape.name()),
                 shape.wanted()
             ),
-            Form::text(LIST.min(asker.model().window() / 2).max(1)),
+            Form::text(
+                LIST.min(asker.model().window() / 2).max(1),
+                LIKELY * (shape.likely(|it| asker.model().count_tokens(it)) + 1),
+            ),
         ),
     };
     Question::new(

@@ -22,6 +22,8 @@ use crate::plan::{ColumnSpec, Instruction, SemExtract, SemMap};
 /// Tokens around a column's value on its line, and of all lines at most.
 const LINE: usize = 12;
 const LINES: usize = 768;
+/// Tokens of a colon and the end of a line.
+const COLON: usize = 2;
 
 const MAP: &str = "You give a value, by what you know of the world. Answer with the value alone, \
                    on one line.";
@@ -90,7 +92,7 @@ pub(super) async fn run_map(
             instruction: sentence(&map.instruction),
             values: map.instruction.columns().len(),
             ending: &ending,
-            form: shape.form(),
+            form: shape.form(|it| asker.model().count_tokens(it)),
         },
     )?;
     let writing = Writing {
@@ -121,6 +123,9 @@ pub(super) async fn run_extract(
         lines.join("\n")
     );
     let tokens = shapes.iter().map(|it| it.tokens() + LINE).sum::<usize>();
+    let count = |text: &str| asker.model().count_tokens(text);
+    let line = |it: &Shape| count(&shown_name(it.name())) + COLON + it.likely(count);
+    let likely = shapes.iter().map(line).sum();
     let question = Question::new(
         asker.model(),
         Wording {
@@ -130,7 +135,7 @@ pub(super) async fn run_extract(
             instruction: sentence(&extract.instruction),
             values: 0,
             ending: &ending,
-            form: Form::text(tokens.min(LINES)),
+            form: Form::text(tokens.min(LINES), likely),
         },
     )?;
     let writing = Writing {

@@ -15,6 +15,10 @@ use crate::plan::{ColumnSpec, ValueType};
 /// Tokens of a number or a day, and of a text.
 const SHORT: usize = 24;
 const LONG: usize = 96;
+/// Tokens of a text, a number and a day, as a rule.
+const LIKELY_TEXT: usize = 3;
+const LIKELY_NUMBER: usize = 5;
+const LIKELY_DAY: usize = 10;
 /// Words among which a model chooses at once, at most; more are written.
 const CHOICES: usize = 16;
 /// Bytes of a compiled pattern, at most.
@@ -109,8 +113,8 @@ impl Shape {
         wanted
     }
 
-    /// How the model answers: it chooses where it can.
-    pub(super) fn form(&self) -> Form {
+    /// How the model answers, of which `tokens` are those of a text: it chooses where it can.
+    pub(super) fn form(&self, tokens: impl Fn(&str) -> usize) -> Form {
         match self.spec.value_type {
             ValueType::Boolean if self.spec.one_of.is_empty() && self.pattern.is_none() => {
                 Form::words(["yes", "no"])
@@ -119,7 +123,7 @@ impl Shape {
                 let words = self.spec.one_of.iter().map(|it| it.to_lowercase());
                 Form::Choose(words.collect())
             }
-            _ => Form::line(self.tokens()),
+            _ => Form::line(self.tokens(), self.likely(tokens)),
         }
     }
 
@@ -128,6 +132,22 @@ impl Shape {
         match self.spec.value_type {
             ValueType::Text => LONG,
             _ => SHORT,
+        }
+    }
+
+    /// Tokens of an answer as a rule: of texts that are listed the mean, of others what was measured
+    /// (decision 58).
+    pub(super) fn likely(&self, tokens: impl Fn(&str) -> usize) -> usize {
+        let listed = &self.spec.one_of;
+        if !listed.is_empty() {
+            let all: usize = listed.iter().map(|it| tokens(it)).sum();
+            return all.div_ceil(listed.len());
+        }
+        match self.spec.value_type {
+            ValueType::Text => LIKELY_TEXT,
+            ValueType::Integer | ValueType::Float => LIKELY_NUMBER,
+            ValueType::Boolean => 1,
+            ValueType::Date => LIKELY_DAY,
         }
     }
 
@@ -337,7 +357,8 @@ mod tests {
     #[test]
     fn an_answer_is_one_of_the_texts_or_none() {
         let some = shape(serde_json::json!({"name": "n", "one_of": ["North America", "unknown"]}));
-        assert_eq!(some.form(), Form::line(LONG));
+        let letters = |text: &str| text.chars().count();
+        assert_eq!(some.form(letters), Form::line(LONG, 10));
         assert_eq!(
             some.of_line("north  america.", true),
             Some(Value::Text("North America".into()))
@@ -349,12 +370,12 @@ mod tests {
         assert_eq!(some.of_line("South America", true), None);
         let words = shape(serde_json::json!({"name": "n", "one_of": ["good", "bad"]}));
         assert_eq!(
-            words.form(),
+            words.form(letters),
             Form::Choose(vec!["good".into(), "bad".into()])
         );
         // With a capital they are chosen, too, and stay as they are written.
         let capital = shape(serde_json::json!({"name": "n", "one_of": ["Good", "Bad"]}));
-        assert_eq!(capital.form(), words.form());
+        assert_eq!(capital.form(letters), words.form(letters));
         let chosen = Answer::Chosen {
             word: 1,
             log_probabilities: None,
@@ -363,7 +384,13 @@ mod tests {
         assert_eq!(capital.of_answer(&chosen), Some((bad, None)));
         for alike in [["in", "Inside"], ["UK", "USA"], ["Good", "good"]] {
             let alike = shape(serde_json::json!({"name": "n", "one_of": alike}));
-            assert_eq!(alike.form(), Form::line(LONG));
+            assert!(matches!(
+                alike.form(letters),
+                Form::Write {
+                    max_tokens: LONG,
+                    ..
+                }
+            ));
         }
     }
 

@@ -95,9 +95,9 @@ class Told(Decoded):
     #: Questions whose answers are kept from before.
     kept: int
     prompt_tokens: int
-    #: Tokens of the answers, at most.
+    #: Tokens of the answers, as many as such answers have as a rule.
     generated_tokens: int
-    #: Stages whose rows are not known before a model has answered: their cost is a guess.
+    #: Stages whose questions depend on what a model answers, there or in a stage before: their cost is a guess.
     guessed: Tuple[str, ...]
 
 

@@ -43,6 +43,35 @@ fn a_stage_that_runs_again_asks_nothing_and_gives_the_same_bytes() {
     assert_eq!((second.2.calls, second.2.kept), (0, 50));
 }
 
+/// Tokens to read are told to the last one, those to write by how long answers are as a rule.
+#[test]
+fn what_is_told_is_what_is_read() {
+    let long = "a text of more than eighty characters ".repeat(4);
+    let cells = ["Japan", &long, "数据"];
+    for operation in &operations() {
+        if operation.asks_by_answers() {
+            continue;
+        }
+        let mut oracle = Oracle::new(|prompt| match &*prompt.system {
+            it if it.contains("Answer with one word") => Said::Odds(1.0),
+            _ => Said::Text("x: 1\ny: 2".to_owned()),
+        });
+        oracle.counts = true;
+        let asker = asker(&Arc::new(oracle));
+        let inputs = vec![column("cell", &cells); operation.stages().len()];
+        let told = block_on(estimate(&asker, operation, &inputs)).unwrap();
+        block_on(run(&asker, operation, &inputs)).unwrap();
+        let spent = asker.spent();
+        assert_eq!(
+            (told.calls, told.prompt_tokens),
+            (spent.calls, spent.prompt_tokens),
+            "{}",
+            operation.word()
+        );
+        assert!(told.calls > 0 && told.generated_tokens >= told.calls);
+    }
+}
+
 #[test]
 fn a_budget_ends_a_run_and_the_next_goes_on() {
     let oracle = Arc::new(Oracle::of_cell(" is odd", odd));

@@ -30,6 +30,8 @@ pub(super) struct Oracle {
     script: Script,
     pub(super) window: usize,
     pub(super) concurrency: usize,
+    /// Whether a prompt costs what it has, and not ten tokens.
+    pub(super) counts: bool,
     prompts: Mutex<Vec<Prompt>>,
     under_way: AtomicUsize,
     pub(super) most_under_way: AtomicUsize,
@@ -42,6 +44,7 @@ impl Oracle {
             script: Box::new(script),
             window: 4096,
             concurrency: 4,
+            counts: false,
             prompts: Mutex::default(),
             under_way: AtomicUsize::default(),
             most_under_way: AtomicUsize::default(),
@@ -65,6 +68,13 @@ impl Oracle {
 
     pub(super) fn calls(&self) -> usize {
         self.prompts.lock().unwrap().len()
+    }
+
+    fn cost(&self, prompt: &Prompt) -> usize {
+        match self.counts {
+            true => self.count_prompt(prompt),
+            false => 10,
+        }
     }
 
     async fn said(&self, prompt: &Prompt) -> Result<Said, ModelError> {
@@ -144,7 +154,7 @@ impl LanguageModel for Oracle {
             generated_tokens: self.count_tokens(&text),
             text,
             finish,
-            prompt_tokens: 10,
+            prompt_tokens: self.cost(prompt),
         })
     }
 
@@ -161,7 +171,7 @@ impl LanguageModel for Oracle {
         Ok(Classified {
             choice,
             log_probabilities,
-            prompt_tokens: 10,
+            prompt_tokens: self.cost(prompt),
         })
     }
 
