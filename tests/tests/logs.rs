@@ -14,8 +14,10 @@ use limn_tests::{index_hashed, limn, repository, text};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::lakehouse_files::assert_nested;
+
 /// Takes the tables of a lake a step further; what their writer reads of them.
-fn step(writer: &str, lake: &Path, seed: u64, number: u64) -> Value {
+pub(crate) fn step(writer: &str, lake: &Path, seed: u64, number: u64) -> Value {
     step_in(writer, lake, seed, number, &[])
 }
 
@@ -33,6 +35,7 @@ fn step_in(
         .args([seed.to_string(), number.to_string()])
         .env("PYTHONPATH", tools)
         .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("TZ", "UTC")
         .envs(environment.iter().copied())
         .output()
         .unwrap();
@@ -54,9 +57,13 @@ fn number(value: &Value) -> f64 {
 }
 
 /// Holds the rows of a table against what its writer reads.
-fn assert_rows(index: &Path, table: &str, expected: &Value) {
+pub(crate) fn assert_rows(index: &Path, table: &str, expected: &Value) {
     let columns = expected["columns"].as_object().unwrap();
     for (name, expected) in columns {
+        if expected[0] == "nested" {
+            assert_nested(index, (table, name), expected);
+            continue;
+        }
         let check = match expected[0].as_str().unwrap() {
             "number" => format!("sum(\"{name}\")"),
             "time" => format!("sum(CAST(date_part('epoch', \"{name}\") AS BIGINT))"),
@@ -118,7 +125,7 @@ fn followed(writer: &str, seed: u64, steps: u64) {
     });
 }
 
-fn follow(lake: &Path, folder: &Path, steps: u64, step: impl Fn(u64) -> Value) {
+pub(crate) fn follow(lake: &Path, folder: &Path, steps: u64, step: impl Fn(u64) -> Value) {
     let index = folder.join("index");
     for number in 0..=steps {
         let expected = step(number);
@@ -233,7 +240,7 @@ fn iceberg_tables_of_a_catalog_are_what_it_says() {
 }
 
 /// The commits of a table, in order.
-fn commits(table: &Path) -> Vec<std::path::PathBuf> {
+pub(crate) fn commits(table: &Path) -> Vec<std::path::PathBuf> {
     let found = fs::read_dir(table.join("_delta_log")).unwrap();
     let found = found.map(|entry| entry.unwrap().path());
     let mut found: Vec<_> = found
@@ -244,7 +251,7 @@ fn commits(table: &Path) -> Vec<std::path::PathBuf> {
 }
 
 /// The actions of a commit of one kind.
-fn actions(commit: &Path, kind: &str) -> Vec<Value> {
+pub(crate) fn actions(commit: &Path, kind: &str) -> Vec<Value> {
     let text = fs::read_to_string(commit).unwrap();
     let lines = text
         .lines()
@@ -252,7 +259,7 @@ fn actions(commit: &Path, kind: &str) -> Vec<Value> {
     lines.filter_map(|line| line.get(kind).cloned()).collect()
 }
 
-fn commit(table: &Path, number: usize, actions: &[Value]) -> std::path::PathBuf {
+pub(crate) fn commit(table: &Path, number: usize, actions: &[Value]) -> std::path::PathBuf {
     let lines: Vec<String> = actions.iter().map(Value::to_string).collect();
     let path = table.join(format!("_delta_log/{number:020}.json"));
     fs::write(&path, lines.join("\n")).unwrap();

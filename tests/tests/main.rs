@@ -33,6 +33,7 @@ mod kill;
 mod kill_random;
 mod kinds;
 mod known_failures;
+mod lakehouse_files;
 mod listing;
 mod logs;
 mod mcp;

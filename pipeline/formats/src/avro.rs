@@ -11,31 +11,36 @@
 pub(super) mod batches;
 mod blocks;
 pub(super) mod columns;
+mod decoder;
+mod places;
 mod schema;
 mod walk;
 
-use std::io::{BufRead, Read};
 use std::ops::Range;
 use std::rc::Rc;
 
 use arrow::array::{ArrayRef, new_null_array};
-use arrow_avro::reader::ReaderBuilder;
 use bytes::Bytes;
 use limn_profile::FileSummary;
 use limn_profile::sample::draw_from;
 use limn_profile::text::counted;
 use limn_store::Store;
 use limn_store::one_line;
+use roaring::RoaringTreemap;
 
 use self::blocks::{Block, Header, MAGIC, Packing, Unread};
+use self::decoder::{arrow_schema, decoder};
+use self::places::{Numbers, spread};
 use self::schema::Schema;
 use self::walk::{Stopped, Walk};
 use super::codec::{Codec, Refused};
 use super::ranged::Ranged;
 use super::typed::{MAX_ROWS, Outcome, Purpose, Typed, Work, decoding, row_at};
-use super::{Failure, ReadOptions, input, parse, sniff};
+use super::{Failure, ReadOptions, deletes, parse, sniff};
 use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
+use crate::live::LiveRows;
+use crate::nested::Nested;
 
 /// Of files that are not read whole, this much of the beginning: enough for most headers.
 const HEAD: u64 = 64 << 10;
@@ -53,6 +58,8 @@ const BATCH_BYTES: u64 = 4 << 20;
 /// bytes.
 const BLOCK: u64 = 1 << 10;
 const DECODER: u64 = 1 << 10;
+/// Bytes fetched at a time where blocks are only counted.
+const WINDOW: u64 = 8 << 20;
 const SIMPLER: &str = "write it with a simpler schema, or as Parquet";
 
 pub(super) async fn summarise(
@@ -62,11 +69,17 @@ pub(super) async fn summarise(
 ) -> Result<FileSummary, Failure> {
     let object = Ranged::of(store, file);
     let sample_path = file.sample_path.clone();
+    let deleted = deletes::of(store, file).await?;
     let options = options.clone();
-    parse(move || read(&object, &sample_path, &options)).await
+    parse(move || read(&object, deleted, &sample_path, &options)).await
 }
 
-fn read(object: &Ranged, sample_path: &str, options: &ReadOptions) -> Result<FileSummary, Failure> {
+fn read(
+    object: &Ranged,
+    deleted: Option<RoaringTreemap>,
+    sample_path: &str,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
     let size = object.size();
     let whole = size <= options.scan_budget;
     let beginning = if whole { size } else { HEAD.min(size) };
@@ -78,8 +91,19 @@ fn read(object: &Ranged, sample_path: &str, options: &ReadOptions) -> Result<Fil
         spread(object, &header, sample_path, options)?
     };
     drop(head);
-    Reading::new(object, header, schema, blocks, whole, sample_path, options)?
-        .read(sample_path, options)
+    let numbers = match (whole, &deleted) {
+        (true, _) => Some(Numbers::of(&blocks)),
+        // Which rows these are only all blocks together say.
+        (false, Some(_)) => Some(Numbers::walked(object, &header, &blocks)?),
+        (false, None) => None,
+    };
+    let rows = Rows {
+        live: LiveRows::new(numbers.as_ref().map_or(u64::MAX, |it| it.rows), deleted),
+        numbers,
+        blocks,
+        whole,
+    };
+    Reading::new(object, header, schema, rows, sample_path, options)?.read(sample_path, options)
 }
 
 /// A file's header and schema, and so many bytes of its beginning, or more.
@@ -118,46 +142,14 @@ fn open(
     Ok((header, schema, head))
 }
 
-/// The blocks in ranges that are spread over a file.
-fn spread(
-    object: &Ranged,
-    header: &Header,
-    sample_path: &str,
-    options: &ReadOptions,
-) -> Result<Vec<Block>, Failure> {
-    let size = object.size();
-    let ranges: Vec<Range<u64>> = input::ranges(size, options, sample_path)
-        .into_iter()
-        // The header is at hand; a marker lies somewhere before each of the others' blocks.
-        .map(|range| range.start.max(header.end)..range.end)
-        .filter(|range| range.start < range.end)
-        .collect();
-    let fetched = object.get_all(ranges.clone(), 0)?;
-    let mut blocks: Vec<Block> = Vec::new();
-    for range in ranges {
-        let Some(piece) = fetched.get(&range) else {
-            continue;
-        };
-        let begins = range.start == header.end;
-        let found = header.blocks(&piece, range.start, size, begins)?;
-        let after = blocks.last().map_or(0, |last| last.offset + last.size());
-        blocks.extend(found.into_iter().filter(|block| block.offset >= after));
-    }
-    if blocks.is_empty() {
-        // Not even the first range reached a block: the header took it.
-        let range = header.end..(header.end + HEAD).min(size);
-        let piece = object.get(range.clone())?;
-        blocks = header.blocks(&piece, range.start, size, true)?;
-    }
-    if blocks.iter().all(|block| block.bytes.is_none()) {
-        // Blocks are longer than ranges: one of them, then.
-        let fits = |block: &&mut Block| block.length <= options.scan_budget;
-        if let Some(block) = blocks.iter_mut().find(fits) {
-            let bytes = object.get(block.content..block.content + block.length)?;
-            block.bytes = Some(bytes);
-        }
-    }
-    Ok(blocks)
+/// The rows of a file, as far as they are at hand.
+struct Rows {
+    blocks: Vec<Block>,
+    /// None where they are only estimated.
+    numbers: Option<Numbers>,
+    live: LiveRows,
+    /// Whether all blocks are at hand.
+    whole: bool,
 }
 
 /// Rows that are decoded together.
@@ -194,11 +186,13 @@ struct Reading {
     header: Header,
     schema: Rc<Schema>,
     blocks: Vec<Block>,
+    /// How many rows there are before any is deleted, where all are known.
+    known_rows: Option<u64>,
+    live: LiveRows,
     /// The rows taken of each block, as they are numbered.
     taken: Vec<Range<u64>>,
     typed: Typed,
     pending: Pending,
-    whole: bool,
     /// Whether all rows are taken.
     complete: bool,
     /// Rows that were left out because they take too much memory.
@@ -212,15 +206,20 @@ impl Reading {
         object: &Ranged,
         header: Header,
         mut schema: Schema,
-        blocks: Vec<Block>,
-        whole: bool,
+        rows: Rows,
         sample_path: &str,
         options: &ReadOptions,
     ) -> Result<Reading, Failure> {
+        let Rows {
+            blocks,
+            numbers,
+            live,
+            whole,
+        } = rows;
         let rows = blocks
             .iter()
             .fold(0, |all: u64, block| all.saturating_add(block.rows));
-        if rows > MAX_ROWS {
+        if rows.max(numbers.as_ref().map_or(0, |it| it.rows)) > MAX_ROWS {
             return Err(corrupt("its blocks claim more rows than any file has"));
         }
         let at_hand = blocks.iter().filter(|block| block.bytes.is_some());
@@ -231,10 +230,14 @@ impl Reading {
         let most_rows = (cells / schema.columns.len() as u64).max(1);
         let complete = whole && rows <= most_rows;
         let mut taken = Vec::with_capacity(blocks.len());
-        let mut first = 0;
         for block in &blocks {
-            let number = if whole { first } else { row_at(block.offset) };
-            first += block.rows;
+            let number = match &numbers {
+                // A block that a walk did not come by is none.
+                Some(numbers) => *numbers.first.get(&block.offset).ok_or_else(|| {
+                    corrupt(format!("the block at byte {} is broken", block.offset))
+                })?,
+                None => row_at(block.offset),
+            };
             let share = if block.bytes.is_none() {
                 0
             } else if rows_at_hand <= most_rows {
@@ -249,16 +252,13 @@ impl Reading {
         let drawn = draw_from(
             options.seed,
             sample_path,
-            taken.iter().cloned(),
+            taken.iter().flat_map(|rows| live.among(rows.clone())),
             options.sample_rows,
         );
-        let fields = decoder(&schema, &[], 0)?
-            .schema()
-            .fields()
-            .iter()
-            .cloned()
-            .collect();
-        let mut typed = Typed::new(fields, drawn, options);
+        let fields = arrow_schema(&schema)?.fields().iter().cloned().collect();
+        let nested = Nested::of(options.declared());
+        let nested = nested.map(|nested| nested.by_paths(schema.fields_within().into_iter()));
+        let mut typed = Typed::naming(fields, drawn, nested, options);
         typed.document(std::mem::take(&mut schema.documented));
         Ok(Reading {
             size: object.size(),
@@ -267,8 +267,9 @@ impl Reading {
             header,
             schema: Rc::new(schema),
             blocks,
+            known_rows: numbers.map(|it| it.rows),
+            live,
             taken,
-            whole,
             complete,
             too_large: 0,
             memory: options
@@ -295,23 +296,28 @@ impl Reading {
                 }
                 None => {
                     self.typed.charge(self.memory);
-                    self.too_large += rows.end - rows.start;
+                    self.too_large += self.live_of(&rows);
                 }
             }
         }
         self.decode()?;
-        let seen: u64 = self.blocks.iter().map(|block| block.rows).sum();
-        let rows = if self.whole {
-            seen
+        let rows = if self.known_rows.is_some() {
+            self.live.count()
         } else {
+            let seen: u64 = self.blocks.iter().map(|block| block.rows).sum();
             let bytes: u64 = self.blocks.iter().map(Block::size).sum();
             let share = (self.size - self.header.end) as f64 / bytes.max(1) as f64;
             (seen as f64 * share).round() as u64
         };
         let mut notes = Vec::new();
         if !self.complete {
-            let read: u64 = self.taken.iter().map(|rows| rows.end - rows.start).sum();
-            let about = if self.whole { "" } else { "about " };
+            let read = self.taken.iter().map(|rows| self.live_of(rows));
+            let read: u64 = read.sum();
+            let about = if self.known_rows.is_some() {
+                ""
+            } else {
+                "about "
+            };
             let read = read - self.too_large;
             notes.push(format!("{read} of {about}{} read", counted(rows, "row")));
         }
@@ -323,11 +329,17 @@ impl Reading {
         }
         let outcome = Outcome {
             rows,
-            rows_exact: self.whole,
+            rows_exact: self.known_rows.is_some(),
             complete: self.complete && self.too_large == 0,
             notes,
         };
         Ok(self.typed.finish(outcome, sample_path, options))
+    }
+
+    /// How many of these rows are live.
+    fn live_of(&self, rows: &Range<u64>) -> u64 {
+        let live = self.live.among(rows.clone()).into_iter();
+        live.map(|rows| rows.end - rows.start).sum()
     }
 
     /// Whether nothing more is decoded of these rows.
@@ -343,7 +355,10 @@ impl Reading {
         for number in numbers.clone() {
             let start = walk.at();
             match walk.row(self.memory) {
-                Ok(memory) => self.pending.push(&bytes[start..walk.at()], number, memory),
+                Ok(memory) if self.live.has(number) => {
+                    self.pending.push(&bytes[start..walk.at()], number, memory);
+                }
+                Ok(_) => {}
                 Err(Stopped::Broken) => {
                     let cause = format!("a row of the block at byte {at} is broken");
                     return Err(corrupt(cause));
@@ -351,7 +366,7 @@ impl Reading {
                 Err(Stopped::TooMuch) => {
                     // Where it ends is not known.
                     self.typed.charge(self.memory);
-                    self.too_large += numbers.end - number;
+                    self.too_large += self.live_of(&(number..numbers.end));
                     return Ok(());
                 }
             }
@@ -407,7 +422,8 @@ impl Reading {
         }
         for (column, array) in arrays.iter().enumerate() {
             if !self.typed.is_bytes(column) {
-                self.typed.take(column, array, &picks, Purpose::Both);
+                let array = self.typed.named(column, array)?;
+                self.typed.take(column, &array, &picks, Purpose::Both);
             } else {
                 self.typed.take_bytes(column, array);
             }
@@ -442,53 +458,6 @@ fn unpacked(packing: Packing, bytes: Bytes, memory: u64) -> Result<Option<Bytes>
         }
     }
     Ok(Some(unpacked.into()))
-}
-
-/// Arrow's reader over a file of these rows alone.
-fn decoder(
-    schema: &Schema,
-    rows: &[u8],
-    count: usize,
-) -> Result<arrow_avro::reader::Reader<impl BufRead>, Failure> {
-    const MARKER: [u8; 16] = [0; 16];
-    let mut header = MAGIC.to_vec();
-    header.extend(number(1));
-    for text in ["avro.schema", &schema.json] {
-        header.extend(number(text.len()));
-        header.extend(text.as_bytes());
-    }
-    header.extend(number(0));
-    header.extend(MARKER);
-    let mut trailer: &[u8] = &[];
-    if count > 0 {
-        header.extend(number(count));
-        header.extend(number(rows.len()));
-        trailer = &MARKER;
-    }
-    let file = std::io::Cursor::new(header).chain(rows).chain(trailer);
-    let reader = ReaderBuilder::new()
-        .with_batch_size(count.max(1))
-        .build(file);
-    reader.map_err(|error| {
-        let message = one_line(&error.to_string());
-        Failure::new(
-            FileErrorKind::Unsupported,
-            format!("its schema is not one that can be read: {message}"),
-        )
-        .with_remedy(SIMPLER)
-    })
-}
-
-/// A count in Avro's variable length.
-fn number(count: usize) -> Vec<u8> {
-    let mut left = (count as u64) << 1;
-    let mut bytes = Vec::new();
-    while left >= 0x80 {
-        bytes.push(left as u8 | 0x80);
-        left >>= 7;
-    }
-    bytes.push(left as u8);
-    bytes
 }
 
 fn corrupt(cause: impl Into<String>) -> Failure {

@@ -10,10 +10,13 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringViewBuilder};
 use arrow::datatypes::{DataType, Field, Schema};
+use arrow::error::ArrowError;
+use limn_profile::DeclaredReading;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use super::Failure;
+use super::nested::Nested;
 use super::typed::decoding;
 use crate::test::Test;
 
@@ -43,6 +46,17 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// Whether a file has the columns that are wanted. Of a table with a log they have the log's
+    /// names.
+    pub(crate) fn are_of(&self, names: &[String], reading: &DeclaredReading) -> bool {
+        let is_logged = reading.logged.is_some();
+        let mut asked = self.columns.iter().zip(&self.names);
+        asked.all(|(column, asked)| {
+            let own = names.get(*column);
+            own.is_some_and(|own| is_logged || own == asked)
+        })
+    }
+
     /// All rows of these columns.
     pub fn all_rows(columns: Vec<usize>, names: Vec<String>) -> Wanted {
         Wanted {
@@ -83,15 +97,27 @@ impl From<Failure> for Stop {
 pub(crate) struct Sink {
     to: mpsc::Sender<Result<FileBatch, Failure>>,
     rows: u64,
+    /// Names of fields within columns.
+    nested: Option<Nested>,
 }
 
 /// A sink, and where its batches come out.
 pub(crate) fn channel() -> (Sink, mpsc::Receiver<Result<FileBatch, Failure>>) {
     let (to, from) = mpsc::channel(WAITING);
-    (Sink { to, rows: 0 }, from)
+    let sink = Sink {
+        to,
+        rows: 0,
+        nested: None,
+    };
+    (sink, from)
 }
 
 impl Sink {
+    /// Has fields within columns called so.
+    pub(crate) fn names(&mut self, nested: Option<Nested>) {
+        self.nested = nested;
+    }
+
     /// Whether anybody still takes rows. For readers that may read long without giving any.
     ///
     /// # Errors
@@ -134,8 +160,34 @@ impl Sink {
         if rows.num_rows() == 0 {
             return Ok(());
         }
+        let rows = self.named(rows)?;
         let given = self.to.blocking_send(Ok(FileBatch { first_row, rows }));
         given.map_err(|_| Stop::Dropped)
+    }
+
+    /// Rows with the names that fields within columns have today.
+    fn named(&self, rows: RecordBatch) -> Result<RecordBatch, Failure> {
+        let is_nested = |field: &Field| field.data_type().is_nested();
+        let schema = rows.schema();
+        let Some(nested) = &self.nested else {
+            return Ok(rows);
+        };
+        if !schema.fields().iter().any(|field| is_nested(field)) {
+            return Ok(rows);
+        }
+        let failed = |error: ArrowError| decoding(&error.to_string());
+        let (mut fields, mut columns) = (Vec::new(), Vec::new());
+        for (field, column) in schema.fields().iter().zip(rows.columns()) {
+            let column = match is_nested(field) {
+                true => nested.values(field.name(), column).map_err(failed)?,
+                false => column.clone(),
+            };
+            fields.push(Field::clone(field).with_data_type(column.data_type().clone()));
+            columns.push(column);
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+        let schema = Arc::new(Schema::new(fields));
+        RecordBatch::try_new_with_options(schema, columns, &options).map_err(failed)
     }
 
     /// Another way to say why nothing will be read, where the sink itself is lost.

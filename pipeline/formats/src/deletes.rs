@@ -84,7 +84,7 @@ pub(crate) async fn of(store: &Store, file: &DataFile) -> Result<Option<RoaringT
     Ok((!deleted.is_empty()).then_some(deleted))
 }
 
-/// The objects of deletes that are files: Parquet, or Avro.
+/// The objects of deletes that are files: Parquet, ORC or Avro.
 fn file_of((path, size): (&str, u64)) -> Result<DataFile, Failure> {
     let format = Format::of_path(path).filter(|it| *it != Format::Unnamed);
     let format = format.unwrap_or(Format::Parquet);
@@ -137,6 +137,8 @@ fn widest(of: &Arrow) -> Arrow {
         Arrow::Float32 => Arrow::Float64,
         Arrow::Decimal128(_, scale) => Arrow::Decimal128(38, *scale),
         Arrow::Utf8 | Arrow::LargeUtf8 => Arrow::Utf8View,
+        Arrow::FixedSizeBinary(_) | Arrow::LargeBinary => Arrow::Binary,
+        Arrow::Dictionary(_, of) => widest(of),
         Arrow::Timestamp(unit, _) => Arrow::Timestamp(*unit, None),
         other => other.clone(),
     }

@@ -10,6 +10,7 @@
 
 pub(super) mod batches;
 mod columns;
+mod plan;
 mod proto;
 mod rle;
 mod stream;
@@ -20,27 +21,27 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use arrow::array::ArrayRef;
 use arrow::datatypes::FieldRef;
 use limn_profile::FileSummary;
 use limn_profile::sample::draw_from;
 use limn_profile::text::counted;
 use limn_store::Store;
 use limn_store::one_line;
+use roaring::RoaringTreemap;
 
 use self::columns::{DICTIONARY_DATA, Stripe, fields};
+use self::plan::{Plan, Slice};
 use self::proto::{Broken, StripeFooter, StripeInfo, TypeInfo};
 use self::stream::File;
 use self::tail::{Tail, kind};
 use super::ranged::{Fetched, Ranged, joined};
-use super::typed::{Outcome, Purpose, Stopped, Typed, Work};
-use super::{Failure, ReadOptions, documented, input, parse};
+use super::typed::{Outcome, Purpose, Stopped, Typed, Work, decoding};
+use super::{Failure, ReadOptions, deletes, documented, parse};
 use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
+use crate::live::{LiveRows, living};
 
-/// Slices that a profile is spread over, if it can be.
-const SLICES: u64 = 8;
-/// Slices at most, each some requests.
-const MOST_SLICES: u64 = 64;
 /// Budgets of bytes that are fetched beyond what a slice is likely to need: blocks have no parts.
 const FETCH_BUDGETS: u64 = 3;
 /// Bytes that may be fetched in this way whatever the budget.
@@ -77,11 +78,17 @@ pub(super) async fn summarise(
 ) -> Result<FileSummary, Failure> {
     let object = Ranged::of(store, file);
     let sample_path = file.sample_path.clone();
+    let deleted = deletes::of(store, file).await?;
     let options = options.clone();
-    parse(move || read(object, &sample_path, &options)).await
+    parse(move || read(object, deleted, &sample_path, &options)).await
 }
 
-fn read(object: Ranged, sample_path: &str, options: &ReadOptions) -> Result<FileSummary, Failure> {
+fn read(
+    object: Ranged,
+    deleted: Option<RoaringTreemap>,
+    sample_path: &str,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
     let size = object.size();
     if size == 0 {
         return Err(Failure::new(FileErrorKind::Empty, "the file has no bytes"));
@@ -93,72 +100,9 @@ fn read(object: Ranged, sample_path: &str, options: &ReadOptions) -> Result<File
     }
     let tail = tail::read(&object, &mut fetched, options.scan_budget)?;
     let plan = Plan::new(&tail, whole, sample_path, options);
-    Reading::new(object, fetched, tail, plan, sample_path, options).read(sample_path, options)
-}
-
-/// The first rows of a stripe.
-#[derive(Clone, Debug)]
-struct Slice {
-    stripe: usize,
-    rows: u64,
-}
-
-/// Which rows are read.
-struct Plan {
-    slices: Vec<Slice>,
-    /// Whether they are all rows.
-    complete: bool,
-}
-
-impl Plan {
-    fn new(tail: &Tail, whole: bool, sample_path: &str, options: &ReadOptions) -> Plan {
-        let columns = tail.footer.types[0].parts.len() as u64;
-        // A cell takes two bytes at least in a text file: the budget means the same amount of work
-        // here.
-        let cells = options.scan_budget / 2;
-        let stripes: Vec<(usize, &StripeInfo)> = tail
-            .footer
-            .stripes
-            .iter()
-            .enumerate()
-            .filter(|(_, stripe)| stripe.rows > 0)
-            .collect();
-        let bytes = stripes
-            .iter()
-            .fold(0, |all: u64, (_, it)| all.saturating_add(it.data));
-        let all = |(stripe, info): (usize, &StripeInfo)| Slice {
-            stripe,
-            rows: info.rows,
-        };
-        if whole && tail.rows.saturating_mul(columns) <= cells {
-            return Plan {
-                slices: stripes.into_iter().map(all).collect(),
-                complete: true,
-            };
-        }
-        let by_bytes = if whole {
-            tail.rows
-        } else {
-            let share = u128::from(options.scan_budget) * u128::from(tail.rows);
-            (share / u128::from(bytes.max(1))) as u64
-        };
-        let wanted = by_bytes.min(cells / columns).max(1);
-        // However few its rows, a slice costs a block of each column.
-        let affordable = (options.scan_budget / (columns * SLACK)).max(1);
-        // Small stripes are taken whole, and more of them.
-        let in_stripe = (tail.rows / (stripes.len() as u64).max(1)).max(1);
-        let count = (wanted / in_stripe).clamp(SLICES, MOST_SLICES);
-        let count = count.min(stripes.len() as u64).min(wanted).min(affordable);
-        let chosen = input::spread(stripes.len(), count as usize, options.seed, sample_path);
-        let slices = chosen.into_iter().map(|i| Slice {
-            stripe: stripes[i].0,
-            rows: stripes[i].1.rows.min(wanted / count.max(1)),
-        });
-        Plan {
-            slices: slices.collect(),
-            complete: false,
-        }
-    }
+    let live = LiveRows::new(tail.rows, deleted);
+    let reading = Reading::new(object, fetched, tail, (plan, live), sample_path, options);
+    reading.read(sample_path, options)
 }
 
 /// One file while it is read.
@@ -167,6 +111,7 @@ struct Reading {
     fetched: Fetched,
     tail: Tail,
     plan: Plan,
+    live: LiveRows,
     typed: Typed,
     /// The first row of each stripe.
     first_rows: Vec<u64>,
@@ -184,7 +129,7 @@ impl Reading {
         object: Ranged,
         fetched: Fetched,
         tail: Tail,
-        plan: Plan,
+        (plan, live): (Plan, LiveRows),
         sample_path: &str,
         options: &ReadOptions,
     ) -> Self {
@@ -194,9 +139,9 @@ impl Reading {
             first_rows.push(total);
             total += stripe.rows;
         }
-        let ranges = plan.slices.iter().map(|slice| {
+        let ranges = plan.slices.iter().flat_map(|slice| {
             let first = first_rows[slice.stripe];
-            first..first + slice.rows
+            live.among(first..first + slice.rows)
         });
         let drawn = draw_from(options.seed, sample_path, ranges, options.sample_rows);
         let types = &tail.footer.types;
@@ -228,6 +173,7 @@ impl Reading {
             fetch: options.scan_budget / (plan.slices.len() as u64).max(1),
             tail,
             plan,
+            live,
         }
     }
 
@@ -240,10 +186,13 @@ impl Reading {
             }
         }
         self.known();
-        let rows = self.tail.rows;
+        let rows = self.live.count();
         let mut notes = Vec::new();
         if !self.plan.complete {
-            let read: u64 = slices.iter().map(|slice| slice.rows).sum();
+            let read = slices
+                .iter()
+                .flat_map(|it| self.live.among(self.rows_of(it)));
+            let read: u64 = read.map(|rows| rows.end - rows.start).sum();
             notes.push(format!("{read} of {} read", counted(rows, "row")));
         }
         let unread = self
@@ -282,13 +231,21 @@ impl Reading {
             if all && !self.typed.is_bytes(i) {
                 continue;
             }
+            if !self.live.are_all() {
+                // What the footer says is of deleted rows, too.
+                let rows = self.typed.is_bytes(i).then(|| self.live.count());
+                self.typed.known(i, (None, None), None, rows);
+                continue;
+            }
             let Some(known) = self.tail.footer.statistics.get(*column as usize) else {
                 continue;
             };
             let values = known.values.filter(|values| *values <= self.tail.rows);
             let nulls = values.map(|values| self.tail.rows - values);
             let (integers, texts) = (&known.integers, &known.texts);
-            let (min, max) = match types[*column as usize].kind {
+            let of = &types[*column as usize];
+            let (min, max) = match of.kind {
+                _ if of.iceberg.is_time => (None, None),
                 kind::BYTE | kind::SHORT | kind::INT | kind::LONG => (
                     integers.0.map(|min| min.to_string()),
                     integers.1.map(|max| max.to_string()),
@@ -335,7 +292,8 @@ impl Reading {
             }
             let rows = self.first_rows[slice.stripe]..self.first_rows[slice.stripe] + slice.rows;
             stripe.file.set_memory(self.memory);
-            let taken = take_column(&stripe, *column as usize, i, rows, &mut self.typed);
+            let (column, live) = (*column as usize, &self.live);
+            let taken = take_column(&stripe, (column, i), rows, live, &mut self.typed);
             self.typed.charge(stripe.file.take_work());
             match taken {
                 Ok(()) => {}
@@ -418,10 +376,12 @@ impl Reading {
 
 /// A column with its writer's statistics.
 fn described(field: &FieldRef, of: &TypeInfo) -> FieldRef {
-    match of.said.is_empty() {
-        true => field.clone(),
-        false => Arc::new(field.as_ref().clone().with_metadata(of.said.clone())),
+    if of.said.is_empty() {
+        return field.clone();
     }
+    let mut metadata = field.metadata().clone();
+    metadata.extend(of.said.clone());
+    Arc::new(field.as_ref().clone().with_metadata(metadata))
 }
 
 /// Names of the zone that timestamps are shown in.
@@ -450,12 +410,12 @@ fn streams(
     Ok(streams)
 }
 
-/// Takes the first values of a column, as many as `rows`, which they have in the file.
+/// Takes the first values of a column, those of `rows` of the file that are live.
 fn take_column(
     stripe: &Stripe<'_>,
-    column: usize,
-    place: usize,
+    (column, place): (usize, usize),
     rows: Range<u64>,
+    live: &LiveRows,
     typed: &mut Typed,
 ) -> Result<(), Stopped> {
     let mut values = stripe.column(column)?;
@@ -475,11 +435,29 @@ fn take_column(
         stripe.file.set_memory(memory);
         let array = values.next((end - at) as usize)?;
         typed.charge(stripe.file.take_work());
-        let picks = typed.picks(&(at..end));
+        let (array, picks) = only_live(&array, typed.picks(&(at..end)), at..end, live)?;
+        let array = typed.named(place, &array)?;
         typed.take(place, &array, &picks, Purpose::Both);
         at = end;
     }
     Ok(())
+}
+
+/// The values of live rows, and the places of the drawn ones, which all are live, among them.
+fn only_live(
+    values: &ArrayRef,
+    mut picks: Vec<(usize, usize)>,
+    rows: Range<u64>,
+    live: &LiveRows,
+) -> Result<(ArrayRef, Vec<(usize, usize)>), Failure> {
+    let mask = live.mask(rows);
+    if let Some(mask) = &mask {
+        for (place, _) in &mut picks {
+            *place = mask.slice(0, *place).true_count();
+        }
+    }
+    let values = living(values, mask.as_ref());
+    Ok((values.map_err(|error| decoding(&error.to_string()))?, picks))
 }
 
 fn corrupt(cause: impl Into<String>) -> Failure {

@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::Receiver;
 
 use super::batches::{FileBatch, Sink, Stop, Wanted, channel};
+use super::nested::Nested;
 use super::ranged::Ranged;
 use super::text::batches::Delimited;
 use super::windows::Windows;
@@ -56,7 +57,10 @@ pub fn rows(
     };
     let format = file.format.found(&summary);
     let file = DataFile { format, ..file };
-    on_a_thread(move |sink| read(&store, file, &summary, &wanted, &options, sink))
+    on_a_thread(move |sink| {
+        sink.names(Nested::of(options.declared()));
+        read(&store, file, &summary, &wanted, &options, sink)
+    })
 }
 
 /// What a reader gives that has a thread of its own.
@@ -82,7 +86,8 @@ fn on_a_thread(
 /// Which columns of a file are wanted of which nothing is known yet: places in its schema.
 pub(crate) type Choice = Box<dyn Fn(&Schema) -> Vec<usize> + Send>;
 
-/// Reads columns of a Parquet or Avro file that no index knows. Must be called on a tokio runtime.
+/// Reads columns of a Parquet, ORC or Avro file that no index knows. Must be called on a tokio
+/// runtime.
 pub(crate) fn chosen(
     store: &Store,
     file: DataFile,
@@ -98,6 +103,7 @@ pub(crate) fn chosen(
         match file.format {
             Format::Parquet => parquet::batches::chosen(object, &choice, &options, sink),
             Format::Avro => avro::batches::chosen(&object, &choice, &options, sink),
+            Format::Orc => orc::batches::chosen(object, &choice, &options, sink),
             other => {
                 let cause = format!("deletes of {other} files are not read");
                 Err(Failure::new(FileErrorKind::Unsupported, cause).into())
@@ -222,9 +228,15 @@ impl OneFile<'_> {
                 let deleted = sink.wait(deletes::of(store, file))?;
                 parquet::batches::read(object(), deleted, wanted, options, sink)
             }
-            Format::Orc => orc::batches::read(object(), wanted, options, sink),
+            Format::Orc => {
+                let deleted = sink.wait(deletes::of(store, file))?;
+                orc::batches::read(object(), deleted, wanted, options, sink)
+            }
             Format::Arrow => arrow_ipc::batches::read(object(), wanted, options, sink),
-            Format::Avro => avro::batches::read(&object(), wanted, options, sink),
+            Format::Avro => {
+                let deleted = sink.wait(deletes::of(store, file))?;
+                avro::batches::read(&object(), deleted, wanted, options, sink)
+            }
             Format::Dbf => dbf::batches::read(self.lake, &object(), wanted, options, sink),
             Format::Sqlite => containers::sqlite::batches::rows(store, file, wanted, options, sink),
             Format::JsonLines => {

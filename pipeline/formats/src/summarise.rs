@@ -55,6 +55,7 @@ pub async fn summarise_file(
         summary.logged = options.declared().logged.clone().map(|mut logged| {
             // They are with the file.
             logged.deletes.clear();
+            logged.nested = None;
             logged
         });
         Ok(summary)

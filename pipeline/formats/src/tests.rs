@@ -12,6 +12,7 @@ mod encodings;
 mod hostile;
 mod json;
 mod json_lists;
+mod live_rows;
 mod orc_work;
 mod packed;
 mod parquet_files;

@@ -16,6 +16,7 @@ use limn_store::one_line;
 use parquet::arrow::PARQUET_FIELD_ID_META_KEY;
 
 use super::documented::{self, Documented};
+use super::nested::Nested;
 use super::render::{Renderer, Styles, data_type, prepare};
 use super::{Failure, ReadOptions, names};
 use crate::arrow_type::kept_type;
@@ -72,13 +73,23 @@ pub(super) fn decoding(message: &str) -> Failure {
     Failure::new(FileErrorKind::Corrupt, cause)
 }
 
-/// The id that a Parquet file gives a column.
+/// The id that a file gives a column.
 pub(super) fn field_id(field: &Field) -> Option<i32> {
     field
         .metadata()
         .get(PARQUET_FIELD_ID_META_KEY)?
         .parse()
         .ok()
+}
+
+/// A column with this id, if it has one, besides what its metadata says.
+pub(super) fn with_id(field: Field, id: Option<i32>) -> Field {
+    let Some(id) = id else {
+        return field;
+    };
+    let mut metadata = field.metadata().clone();
+    metadata.insert(PARQUET_FIELD_ID_META_KEY.to_owned(), id.to_string());
+    field.with_metadata(metadata)
 }
 
 /// What is counted of the work that decoding is.
@@ -131,6 +142,8 @@ pub(super) struct Typed {
     work: u64,
     /// The file's documentation of its columns and of itself.
     documented: Documented,
+    /// Names of fields within columns.
+    nested: Option<Nested>,
     _turn: Held,
 }
 
@@ -159,6 +172,24 @@ impl Work for Typed {
 impl Typed {
     /// Columns of these fields, and the rows that a sample is made of, ascending.
     pub(super) fn new(fields: Vec<FieldRef>, drawn: Vec<u64>, options: &ReadOptions) -> Self {
+        Typed::naming(fields, drawn, Nested::of(options.declared()), options)
+    }
+
+    /// As [`Typed::new`], where fields within columns have these names.
+    pub(super) fn naming(
+        fields: Vec<FieldRef>,
+        drawn: Vec<u64>,
+        nested: Option<Nested>,
+        options: &ReadOptions,
+    ) -> Self {
+        let fields: Vec<FieldRef> = match &nested {
+            // A type that cannot be renamed has values that cannot be either: an error then.
+            Some(nested) => fields
+                .into_iter()
+                .map(|field| nested.field(&field).unwrap_or(field))
+                .collect(),
+            None => fields,
+        };
         let kinds: Vec<DataType> = fields
             .iter()
             .map(|field| data_type(field.data_type()))
@@ -191,6 +222,7 @@ impl Typed {
             kinds,
             builders,
             drawn,
+            nested,
             profiled: 0,
             most_profiled: budget.saturating_mul(TEXT_BUDGETS),
             work: budget.saturating_mul(WORK_BUDGETS),
@@ -240,6 +272,18 @@ impl Typed {
     /// the sample goes on and none of them is in it.
     pub(super) fn is_done(&self, picks: &[(usize, usize)]) -> bool {
         self.has_no_work() || (self.profile_is_full() && picks.is_empty())
+    }
+
+    /// Values of a column with the names that fields within it have today.
+    ///
+    /// # Errors
+    /// Those of Arrow; none of values that a reader gives.
+    pub(super) fn named(&self, column: usize, values: &ArrayRef) -> Result<ArrayRef, Failure> {
+        let Some(nested) = &self.nested else {
+            return Ok(values.clone());
+        };
+        let named = nested.values(self.fields[column].name(), values);
+        named.map_err(|error| decoding(&error.to_string()))
     }
 
     /// Takes values of a column. `picks` says which of them are of drawn rows, and of which.

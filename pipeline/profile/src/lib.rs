@@ -63,7 +63,9 @@ mod values;
 
 pub use builder::ColumnBuilder;
 pub use data_type::DataType;
-pub use logged::{Constant, Deletes, Logged, LoggedColumn, LoggedColumns, LoggedTable};
+pub use logged::{
+    Constant, Deletes, Logged, LoggedColumn, LoggedColumns, LoggedTable, NestedName, NestedNames,
+};
 pub use merge::FilePart;
 pub use notation::Notation;
 pub use order::Order;

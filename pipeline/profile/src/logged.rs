@@ -25,6 +25,35 @@ pub struct Logged {
     /// The table's columns, where the file is the log.
     #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
     pub table: Option<LoggedTable>,
+    /// What fields within columns are called, where the file may have other names for them.
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    pub nested: Option<Box<NestedNames>>,
+}
+
+/// What fields within columns, of structs in them, are called today.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct NestedNames {
+    /// Fields whose names are said.
+    #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<NestedName>,
+    /// Whether others were dropped; otherwise they have the names that the file has.
+    #[serde(rename = "o", default, skip_serializing_if = "std::ops::Not::not")]
+    pub only: bool,
+}
+
+/// What a field within a column is called.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct NestedName {
+    /// The id that files give it.
+    #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<i32>,
+    /// Where it has none, its place in files, from the column on: names of fields, `element` of a
+    /// list, `key` and `value` of a map.
+    #[serde(rename = "p", default, skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<String>,
+    /// Its name; none of a field that was dropped.
+    #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// The value of a column in all rows of a file.

@@ -3,38 +3,44 @@
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow::datatypes::SchemaRef;
+use roaring::RoaringTreemap;
 
 use super::blocks::{Block, Header};
+use super::decoder::{arrow_schema, decoder};
 use super::schema::Schema;
 use super::walk::{Stopped, Walk};
-use super::{HEAD, Pending, corrupt, decoder, open, unpacked};
+use super::{HEAD, Pending, WINDOW, corrupt, open, unpacked};
 use crate::batches::{Sink, Stop, Wanted};
 use crate::error::FileErrorKind;
+use crate::live::LiveRows;
+use crate::nested::Nested;
 use crate::ranged::Ranged;
 use crate::scanned::Choice;
 use crate::typed::decoding;
 use crate::{Failure, ReadOptions, names};
 
-/// Bytes fetched at a time.
-const WINDOW: u64 = 8 << 20;
 /// What a block, and a row, may take in memory, in bytes.
 const MEMORY: u64 = 256 << 20;
 
 /// Reads rows, on a thread outside the runtime.
 pub(crate) fn read(
     object: &Ranged,
+    deleted: Option<RoaringTreemap>,
     wanted: &Wanted,
     options: &ReadOptions,
     sink: &mut Sink,
 ) -> Result<(), Stop> {
     let (header, schema, _) = open(object, HEAD.min(object.size()), options)?;
-    let arrow = decoder(&schema, &[], 0)?.schema();
+    let arrow = arrow_schema(&schema)?;
     let names = names::unique(arrow.fields().iter().map(|field| field.name()));
-    let mut asked = wanted.columns.iter().zip(&wanted.names);
-    if !asked.all(|(column, name)| names.get(*column) == Some(name)) {
+    if !wanted.are_of(&names, options.declared()) {
         return Err(corrupt("it has other columns than when it was indexed").into());
     }
-    rows_of(object, header, (schema, arrow), wanted, sink)
+    let live = LiveRows::new(u64::MAX, deleted);
+    let nested = Nested::of(options.declared());
+    let nested = nested.map(|nested| nested.by_paths(schema.fields_within().into_iter()));
+    sink.names(nested);
+    rows_of(object, header, (schema, arrow), (wanted, live), sink)
 }
 
 /// As [`read`], of columns that are chosen by the file's schema.
@@ -45,16 +51,17 @@ pub(crate) fn chosen(
     sink: &mut Sink,
 ) -> Result<(), Stop> {
     let (header, schema, _) = open(object, HEAD.min(object.size()), options)?;
-    let arrow = decoder(&schema, &[], 0)?.schema();
+    let arrow = arrow_schema(&schema)?;
     let wanted = Wanted::all_rows(choice(&arrow), Vec::new());
-    rows_of(object, header, (schema, arrow), &wanted, sink)
+    let live = LiveRows::new(u64::MAX, None);
+    rows_of(object, header, (schema, arrow), (&wanted, live), sink)
 }
 
 fn rows_of(
     object: &Ranged,
     header: Header,
     (schema, arrow): (Schema, SchemaRef),
-    wanted: &Wanted,
+    (wanted, live): (&Wanted, LiveRows),
     sink: &mut Sink,
 ) -> Result<(), Stop> {
     let size = object.size();
@@ -62,6 +69,8 @@ fn rows_of(
         schema,
         arrow,
         wanted,
+        live,
+        next: 0,
         pending: Pending::default(),
     };
     let (mut at, mut window) = (header.end, WINDOW);
@@ -88,6 +97,9 @@ struct Rows<'a> {
     schema: Schema,
     arrow: SchemaRef,
     wanted: &'a Wanted,
+    live: LiveRows,
+    /// The number of the next row in the file.
+    next: u64,
     pending: Pending,
 }
 
@@ -104,7 +116,10 @@ impl Rows<'_> {
                 Stopped::TooMuch => too_much(),
             })?;
             let end = at + walk.at();
-            self.pending.push(&bytes[at..end], 0, memory);
+            if self.live.has(self.next) {
+                self.pending.push(&bytes[at..end], self.next, memory);
+            }
+            self.next += 1;
             at = end;
             if self.pending.is_enough() {
                 self.decode(sink)?;
@@ -115,7 +130,12 @@ impl Rows<'_> {
 
     /// Gives the rows that wait.
     fn decode(&mut self, sink: &mut Sink) -> Result<(), Stop> {
-        let Pending { bytes, count, .. } = std::mem::take(&mut self.pending);
+        let Pending {
+            bytes,
+            count,
+            numbers,
+            ..
+        } = std::mem::take(&mut self.pending);
         let nulls = |column: &usize| new_null_array(self.arrow.field(*column).data_type(), count);
         let arrays: Vec<ArrayRef> = match (count, bytes.is_empty()) {
             (0, _) => return Ok(()),
@@ -141,7 +161,18 @@ impl Rows<'_> {
         let options = RecordBatchOptions::new().with_row_count(Some(count));
         let batch = schema
             .and_then(|schema| RecordBatch::try_new_with_options(schema.into(), arrays, &options));
-        sink.give(batch.map_err(|error| decoding(&error.to_string()))?)
+        let batch = batch.map_err(|error| decoding(&error.to_string()))?;
+        let first = numbers.first().map_or(0, |rows| rows.start);
+        if !self.wanted.numbered {
+            return sink.give_at(first, batch);
+        }
+        let mut at = 0;
+        for rows in numbers {
+            let length = (rows.end - rows.start) as usize;
+            sink.give_at(rows.start, batch.slice(at, length))?;
+            at += length;
+        }
+        Ok(())
     }
 }
 

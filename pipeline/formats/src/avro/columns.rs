@@ -3,7 +3,7 @@
 
 use arrow::datatypes::{DataType as Arrow, TimeUnit};
 
-use super::decoder;
+use super::decoder::decoder;
 use super::schema::Schema;
 use crate::summarise::parse;
 use crate::{Failure, FileErrorKind};

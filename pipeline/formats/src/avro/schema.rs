@@ -6,6 +6,8 @@
 //! schema that the decoder gets has no names to resolve, no defaults, and only such logical types
 //! as are in order: others are to be ignored.
 
+mod within;
+
 use std::collections::HashMap;
 
 use limn_store::one_line;
@@ -50,6 +52,11 @@ pub(super) struct Schema {
     pub(super) nodes: Vec<Node>,
     /// The types of the columns.
     pub(super) columns: Vec<usize>,
+    /// The names of records' fields, and the ids that Iceberg's writers give them, by the records'
+    /// types.
+    pub(super) fields: HashMap<usize, Vec<(String, Option<i32>)>>,
+    /// The type of rows.
+    pub(super) root: usize,
     /// Types in it when every name is replaced by what it stands for.
     pub(super) types: u64,
     /// Bytes that the decoder appends for a null of each type, about.
@@ -104,9 +111,16 @@ impl Schema {
         if documented.columns.len() != columns.len() {
             documented.columns = vec![None; columns.len()];
         }
+        let details = parser.details.into_iter().enumerate();
+        let fields = details.map(|(node, detail)| {
+            let fields = detail.names.into_iter().zip(detail.ids);
+            (node, fields.collect::<Vec<_>>())
+        });
         Ok(Schema {
             nodes: parser.nodes,
             columns,
+            fields: fields.filter(|(_, fields)| !fields.is_empty()).collect(),
+            root,
             types: sizes[root],
             null_costs,
             json,
@@ -147,6 +161,8 @@ struct Measures {
 struct Detail {
     /// The names of a record's fields, an enum's symbols.
     names: Vec<String>,
+    /// The ids of a record's fields.
+    ids: Vec<Option<i32>>,
     /// A logical type's attributes.
     logical: Map<String, Value>,
 }
@@ -223,7 +239,12 @@ impl Parser {
         match kind {
             "array" => {
                 let items = self.parse(member("items")?, namespace, depth + 1)?;
-                Ok(self.add(Node::Array(items), detail))
+                let is_map = object.get("logicalType").and_then(Value::as_str) == Some("map");
+                // Iceberg's maps: pairs with keys of text are written as Avro's maps are.
+                Ok(match self.value_of_pair(items).filter(|_| is_map) {
+                    Some(value) => self.add(Node::Map(value), detail),
+                    None => self.add(Node::Array(items), detail),
+                })
             }
             "map" => {
                 let values = self.parse(member("values")?, namespace, depth + 1)?;
@@ -242,6 +263,7 @@ impl Parser {
                     // A record without fields takes no bytes, and has no value.
                     if self.nodes[kind] != Node::Record(Vec::new()) {
                         detail.names.push(name.to_owned());
+                        detail.ids.push(field_id(field));
                         fields.push(kind);
                     }
                 }
@@ -293,6 +315,20 @@ impl Parser {
         let namespace = namespace.to_owned();
         self.named.insert(name.clone(), None);
         Ok((name, namespace))
+    }
+
+    /// The type of values in pairs of a text and a value.
+    fn value_of_pair(&self, node: usize) -> Option<usize> {
+        let (Node::Record(parts), Detail { names, .. }) = (&self.nodes[node], &self.details[node])
+        else {
+            return None;
+        };
+        let is_pair = names.as_slice() == ["key", "value"];
+        let value = |key: usize, value: usize| (self.nodes[key] == Node::String).then_some(value);
+        match parts.as_slice() {
+            [key, of] if is_pair => value(*key, *of),
+            _ => None,
+        }
     }
 
     /// Whether values of a type may be records without fields.
@@ -387,6 +423,11 @@ impl Parser {
         }
         object
     }
+}
+
+/// The id that a field has in an Iceberg table (Iceberg's specification, "Avro").
+fn field_id(field: &Value) -> Option<i32> {
+    i32::try_from(field.get("field-id")?.as_i64()?).ok()
 }
 
 fn primitive(name: &str) -> Option<Node> {

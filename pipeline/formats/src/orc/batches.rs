@@ -5,7 +5,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow::datatypes::{Field, Schema};
+use arrow::compute::filter_record_batch;
+use arrow::datatypes::{Fields, Schema};
+use roaring::RoaringTreemap;
 
 use super::columns::{Column, Stripe, fields};
 use super::proto::{Broken, StripeFooter, StripeInfo};
@@ -14,7 +16,9 @@ use super::tail::{self, Tail};
 use super::{GAP, MAX_STREAMS, MOST_FOOTER, corrupt, streams};
 use crate::batches::{Sink, Stop, Wanted};
 use crate::error::FileErrorKind;
+use crate::live::LiveRows;
 use crate::ranged::{Fetched, Ranged};
+use crate::scanned::Choice;
 use crate::typed::{Stopped, decoding};
 use crate::{Failure, ReadOptions, names};
 
@@ -28,38 +32,77 @@ const MEMORY: u64 = 256 << 20;
 /// Reads rows, on a thread outside the runtime.
 pub(crate) fn read(
     object: Ranged,
+    deleted: Option<RoaringTreemap>,
     wanted: &Wanted,
     options: &ReadOptions,
     sink: &mut Sink,
 ) -> Result<(), Stop> {
-    let mut fetched = Fetched::default();
-    let tail = tail::read(&object, &mut fetched, options.scan_budget)?;
-    let types = &tail.footer.types;
-    let all = fields(types, &types[0]);
+    let (tail, all) = open(&object, options)?;
     let names = names::unique(all.iter().map(|field| field.name()));
-    let mut asked = wanted.columns.iter().zip(&wanted.names);
-    if !asked.all(|(column, name)| names.get(*column) == Some(name)) {
+    if !wanted.are_of(&names, options.declared()) {
         return Err(corrupt("it has other columns than when it was indexed").into());
     }
+    rows_of(object, (&tail, &all), deleted, wanted, sink)
+}
+
+/// As [`read`], of columns that are chosen by the file's schema.
+pub(crate) fn chosen(
+    object: Ranged,
+    choice: &Choice,
+    options: &ReadOptions,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
+    let (tail, all) = open(&object, options)?;
+    let columns = choice(&Schema::new(all.clone()));
+    let wanted = Wanted::all_rows(columns, Vec::new());
+    rows_of(object, (&tail, &all), None, &wanted, sink)
+}
+
+/// A file's end, and its columns.
+fn open(object: &Ranged, options: &ReadOptions) -> Result<(Tail, Fields), Failure> {
+    if object.size() == 0 {
+        return Err(Failure::new(FileErrorKind::Empty, "the file has no bytes"));
+    }
+    let tail = tail::read(object, &mut Fetched::default(), options.scan_budget)?;
+    let types = &tail.footer.types;
+    let all = fields(types, &types[0]);
+    Ok((tail, all))
+}
+
+fn rows_of(
+    object: Ranged,
+    (tail, all): (&Tail, &Fields),
+    deleted: Option<RoaringTreemap>,
+    wanted: &Wanted,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
     let rows = Rows {
         file: Rc::new(File::new(object, tail.packing, u64::MAX)),
-        tail: &tail,
+        live: LiveRows::new(tail.rows, deleted),
+        tail,
+        all,
         wanted,
     };
+    let mut first = 0;
     for info in &tail.footer.stripes {
-        rows.stripe(info, sink)?;
+        rows.stripe(info, first, sink)?;
+        first += info.rows;
     }
     Ok(())
 }
 
 struct Rows<'a> {
     file: Rc<File>,
+    live: LiveRows,
     tail: &'a Tail,
+    /// All columns of the file.
+    all: &'a Fields,
     wanted: &'a Wanted,
 }
 
 impl Rows<'_> {
-    fn stripe(&self, info: &StripeInfo, sink: &mut Sink) -> Result<(), Stop> {
+    /// Gives the rows of a stripe, the first of which has this number in the file.
+    fn stripe(&self, info: &StripeInfo, first: u64, sink: &mut Sink) -> Result<(), Stop> {
         let footer = self.footer(info)?;
         let streams = streams(info, &footer)?;
         let types = &self.tail.footer.types;
@@ -105,17 +148,38 @@ impl Rows<'_> {
             self.file.set_memory(memory);
             let values = columns.iter_mut().map(|column| column.next(rows as usize));
             let values: Vec<ArrayRef> = values.collect::<Result<_, _>>().map_err(too_much)?;
-            let options = RecordBatchOptions::new().with_row_count(Some(rows as usize));
-            // Words of a dictionary have a type of their own.
-            let fields = values
-                .iter()
-                .map(|it| Field::new("", it.data_type().clone(), true));
-            let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-            let batch = RecordBatch::try_new_with_options(schema, values, &options);
-            sink.give(batch.map_err(|error| decoding(&error.to_string()))?)?;
+            let number = first + info.rows - left;
+            self.give(values, number..number + rows, sink)?;
             left -= rows;
         }
         Ok(())
+    }
+
+    /// Gives the live ones of these rows of the file.
+    fn give(&self, values: Vec<ArrayRef>, rows: Range<u64>, sink: &mut Sink) -> Result<(), Stop> {
+        let count = (rows.end - rows.start) as usize;
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
+        // Words of a dictionary have a type of their own.
+        let fields = self.wanted.columns.iter().zip(&values).map(|(column, it)| {
+            let field = self.all[*column].as_ref().clone();
+            field.with_data_type(it.data_type().clone())
+        });
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let failed = |error: arrow::error::ArrowError| decoding(&error.to_string());
+        let batch = RecordBatch::try_new_with_options(schema, values, &options);
+        let batch = batch.map_err(failed)?;
+        if self.wanted.numbered {
+            for run in self.live.among(rows.clone()) {
+                let (at, length) = (run.start - rows.start, run.end - run.start);
+                sink.give_at(run.start, batch.slice(at as usize, length as usize))?;
+            }
+            return Ok(());
+        }
+        let live = match self.live.mask(rows.clone()) {
+            Some(mask) => filter_record_batch(&batch, &mask).map_err(failed)?,
+            None => batch,
+        };
+        sink.give_at(rows.start, live)
     }
 
     fn footer(&self, info: &StripeInfo) -> Result<StripeFooter, Failure> {

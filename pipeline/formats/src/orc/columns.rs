@@ -18,11 +18,11 @@ use arrow::array::{
     Float64Array, Int64Array, ListArray, MapArray, StructArray, UInt32Array, new_empty_array,
     new_null_array,
 };
-use arrow::compute::take;
+use arrow::compute::{cast, take};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, UInt32Type, UnionFields};
 
 pub(super) use self::types::fields;
-use self::types::{branches, data_type, digits, entries};
+use self::types::{branches, data_type, digits, entries, meant};
 use self::values::{
     decimals, decoding, lengthy, offsets, spread_union, texts, times, typed, unions,
 };
@@ -144,6 +144,7 @@ impl Stripe<'_> {
             present: self.stream(column, PRESENT).map(Bits::new),
             values,
             data_type: data_type(self.types, column),
+            meant: meant(of),
             nodes,
             file: self.file.clone(),
         })
@@ -162,6 +163,8 @@ pub(super) struct Column {
     present: Option<Bits>,
     values: Values,
     data_type: DataType,
+    /// The type that its values are of, where ORC has another for them.
+    meant: Option<DataType>,
     nodes: u64,
     file: Rc<File>,
 }
@@ -219,6 +222,15 @@ enum Values {
 impl Column {
     /// The next `rows` values, nulls included. What they take in memory is held of the file's.
     pub(super) fn next(&mut self, rows: usize) -> Result<ArrayRef, Stopped> {
+        let values = self.stored(rows)?;
+        match &self.meant {
+            Some(meant) => Ok(cast(&values, meant).map_err(decoding)?),
+            None => Ok(values),
+        }
+    }
+
+    /// As [`Column::next`], in ORC's own type.
+    fn stored(&mut self, rows: usize) -> Result<ArrayRef, Stopped> {
         if rows == 0 {
             // Not even its parts are asked, of which there may be very many.
             self.file.worked(ARRAY * self.nodes);

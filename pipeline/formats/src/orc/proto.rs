@@ -172,6 +172,19 @@ pub(super) struct TypeInfo {
     pub(super) scale: u64,
     /// What describes it in its writer's metadata.
     pub(super) said: HashMap<String, String>,
+    /// What Iceberg's writers say of it.
+    pub(super) iceberg: OfIceberg,
+}
+
+/// The attributes that Iceberg's writers give a type (Iceberg's specification, "ORC").
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct OfIceberg {
+    /// The field's id.
+    pub(super) id: Option<i32>,
+    /// Of whole numbers: that they are times of a day, in microseconds.
+    pub(super) is_time: bool,
+    /// Of timestamps: that they are in nanoseconds, not microseconds.
+    pub(super) is_nanoseconds: bool,
 }
 
 /// What the writer counted of a column.
@@ -223,8 +236,8 @@ impl Footer {
     }
 }
 
-/// Takes a pair of a key and a text, if the key is one of descriptions; others are for programs.
-fn take_said(message: &[u8], said: &mut HashMap<String, String>) -> Result<(), Broken> {
+/// A pair of a key and a text.
+fn pair(message: &[u8]) -> Result<(&[u8], &[u8]), Broken> {
     let (mut key, mut text) = (&b""[..], &b""[..]);
     for field in Fields::of(message) {
         match field? {
@@ -233,6 +246,27 @@ fn take_said(message: &[u8], said: &mut HashMap<String, String>) -> Result<(), B
             _ => {}
         }
     }
+    Ok((key, text))
+}
+
+impl OfIceberg {
+    /// Takes an attribute, if it is one of these.
+    fn take(&mut self, attribute: &[u8]) -> Result<(), Broken> {
+        match pair(attribute)? {
+            (b"iceberg.id", id) => {
+                self.id = std::str::from_utf8(id).ok().and_then(|id| id.parse().ok());
+            }
+            (b"iceberg.long-type", kind) => self.is_time = kind == b"TIME",
+            (b"iceberg.timestamp-unit", unit) => self.is_nanoseconds = unit == b"NANOS",
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Takes a pair of a key and a text, if the key is one of descriptions; others are for programs.
+fn take_said(message: &[u8], said: &mut HashMap<String, String>) -> Result<(), Broken> {
+    let (key, text) = pair(message)?;
     // The first of equal ones holds, so that there are no more than there are keys.
     if let Some(key) = documented::key_of(key) {
         said.entry(key.to_owned())
@@ -269,7 +303,11 @@ impl TypeInfo {
                 (3, value) => found.names.push(value.text()?),
                 (5, value) => found.precision = value.number()?,
                 (6, value) => found.scale = value.number()?,
-                (7, value) => take_said(value.bytes()?, &mut found.said)?,
+                (7, value) => {
+                    let attribute = value.bytes()?;
+                    take_said(attribute, &mut found.said)?;
+                    found.iceberg.take(attribute)?;
+                }
                 _ => {}
             }
             if found.parts.len() + found.names.len() > most {

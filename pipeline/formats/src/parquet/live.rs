@@ -1,19 +1,18 @@
-//! Which rows of a Parquet file are live: all but those that its table's log has deleted.
+//! Which rows of a Parquet file are live, by its row groups.
 
 use std::ops::Range;
 
-use arrow::array::{ArrayRef, BooleanArray};
-use arrow::compute::filter;
-use arrow::error::ArrowError;
+use arrow::array::BooleanArray;
 use parquet::file::metadata::ParquetMetaData;
 use roaring::RoaringTreemap;
 
+use crate::live::LiveRows;
+
 /// The live rows of a file.
 pub(super) struct Live {
-    deleted: Option<RoaringTreemap>,
-    /// The first row of each row group, and how many rows there are.
+    live: LiveRows,
+    /// The first row of each row group.
     first_rows: Vec<u64>,
-    rows: u64,
 }
 
 impl Live {
@@ -24,26 +23,20 @@ impl Live {
             first_rows.push(rows);
             rows += group.num_rows() as u64;
         }
-        // Numbers beyond the last row delete nothing.
-        let deleted = deleted.map(|mut deleted| {
-            deleted.remove_range(rows..);
-            deleted
-        });
         Live {
-            deleted: deleted.filter(|it| !it.is_empty()),
+            live: LiveRows::new(rows, deleted),
             first_rows,
-            rows,
         }
     }
 
     /// Whether all rows are.
     pub(super) fn are_all(&self) -> bool {
-        self.deleted.is_none()
+        self.live.are_all()
     }
 
     /// How many there are.
     pub(super) fn rows(&self) -> u64 {
-        self.rows - self.deleted.as_ref().map_or(0, RoaringTreemap::len)
+        self.live.count()
     }
 
     /// The number of a row group's first row.
@@ -53,36 +46,16 @@ impl Live {
 
     /// The live rows of the file, ascending.
     pub(super) fn ranges(&self) -> Vec<Range<u64>> {
-        self.among(0..self.rows)
+        self.live.among(0..self.live.end())
     }
 
     /// Those of a row group, counted from its first row on.
     pub(super) fn in_group(&self, group: usize) -> Vec<Range<u64>> {
         let first = self.first_rows[group];
-        let end = self.first_rows.get(group + 1).copied().unwrap_or(self.rows);
-        let mut ranges = self.among(first..end);
+        let end = self.first_rows.get(group + 1).copied();
+        let mut ranges = self.live.among(first..end.unwrap_or(self.live.end()));
         for range in &mut ranges {
             *range = range.start - first..range.end - first;
-        }
-        ranges
-    }
-
-    fn among(&self, all: Range<u64>) -> Vec<Range<u64>> {
-        let mut ranges = Vec::new();
-        let mut at = all.start;
-        let deleted = self.deleted.iter().flat_map(|deleted| {
-            let mut deleted = deleted.iter();
-            deleted.advance_to(all.start);
-            deleted.take_while(|row| *row < all.end)
-        });
-        for gone in deleted {
-            if gone > at {
-                ranges.push(at..gone);
-            }
-            at = gone + 1;
-        }
-        if at < all.end {
-            ranges.push(at..all.end);
         }
         ranges
     }
@@ -94,24 +67,7 @@ impl Live {
         group: usize,
         decoded: impl Iterator<Item = u64>,
     ) -> Option<BooleanArray> {
-        let deleted = self.deleted.as_ref()?;
         let first = self.first_rows[group];
-        let live = decoded.map(|row| Some(!deleted.contains(first + row)));
-        let live: BooleanArray = live.collect();
-        (live.false_count() > 0).then_some(live)
-    }
-}
-
-/// The live ones of decoded values.
-///
-/// # Errors
-/// None in practice: both are of the same rows.
-pub(super) fn living(
-    values: &ArrayRef,
-    mask: Option<&BooleanArray>,
-) -> Result<ArrayRef, ArrowError> {
-    match mask {
-        Some(mask) => filter(values, mask),
-        None => Ok(values.clone()),
+        self.live.mask(decoded.map(|row| first + row))
     }
 }

@@ -12,10 +12,11 @@ use parquet::arrow::arrow_reader::{
 use parquet::file::metadata::ParquetMetaData;
 
 use super::footer::{self, broken};
-use super::live::{Live, living};
+use super::live::Live;
 use super::object::{Chunk, ObjectReader};
 use super::plan::{self, Column, Limits};
 use super::statistics;
+use crate::live::living;
 use crate::typed::{Outcome, Purpose, Typed, decoding};
 use crate::{Failure, ReadOptions, documented};
 
@@ -241,6 +242,7 @@ impl Reading {
             for (column, array) in columns.iter().zip(batch.columns()) {
                 let array = living(array, mask.as_ref());
                 let array = array.map_err(|error| decoding(&error.to_string()))?;
+                let array = self.typed.named(column.root, &array)?;
                 self.typed.take(column.root, &array, &picks, purpose);
             }
             done += batch.num_rows();

@@ -20,21 +20,21 @@ use delta_kernel::actions::deletion_vector::{DeletionVectorDescriptor, DeletionV
 use delta_kernel::engine::arrow_conversion::TryIntoArrow;
 use delta_kernel::engine::arrow_data::ArrowEngineData;
 use delta_kernel::scan::StatsOptions;
-use delta_kernel::schema::{ColumnMetadataKey, MetadataValue, StructField};
+use delta_kernel::schema::{ColumnMetadataKey, DataType, MetadataValue, StructField};
 use delta_kernel::snapshot::{Snapshot, SnapshotRef};
 use delta_kernel::table_features::ColumnMappingMode;
 use delta_kernel::{KernelError, KernelResult};
 use delta_kernel_default_engine::DefaultEngine;
 use delta_kernel_default_engine::executor::tokio::TokioMultiThreadExecutor;
 use limn_formats::{FileError, FileErrorKind, Format, ObjectRecord, ObjectVersion};
-use limn_profile::{Constant, Deletes, Logged, LoggedColumn, LoggedTable};
+use limn_profile::{Constant, Deletes, Logged, LoggedColumn, LoggedTable, NestedName, NestedNames};
 use limn_store::{Store, one_line, path_below};
 use object_store::path::Path;
 use tokio::runtime::Handle;
 use url::Url;
 
 use self::of_log::OfLog;
-use super::{DELTA_LOG, Listed, Opened, Source, is_commit};
+use super::{DELTA_LOG, Listed, Opened, Source, bounded as bounded_names, is_commit};
 use crate::layout::LogFile;
 use crate::place::{join, split_path};
 
@@ -232,7 +232,8 @@ impl Table {
             .build();
         let root = self.root()?;
         let snapshot = Snapshot::builder_for(root.as_str()).build(&engine)?;
-        let table = schema(&snapshot)?;
+        let (table, nested) = schema(&snapshot)?;
+        let nested = (!nested.fields.is_empty()).then(|| Box::new(nested));
         let scan = snapshot
             .scan_builder()
             .without_row_transforms()
@@ -242,7 +243,11 @@ impl Table {
         for found in scan.scan_metadata(&engine)? {
             let batch = found?.scan_files.apply_selection_vector()?;
             let batch = ArrowEngineData::try_from_engine_data(batch)?;
+            let known = files.len();
             self.files(batch.record_batch(), &root, &mut files)?;
+            for (_, _, logged) in &mut files[known..] {
+                logged.nested.clone_from(&nested);
+            }
         }
         Ok(Found { table, files })
     }
@@ -276,7 +281,7 @@ impl Table {
             let logged = Logged {
                 constants,
                 deletes: vector.transpose()?.flatten().into_iter().collect(),
-                table: None,
+                ..Logged::default()
             };
             let path = self.within(root.join(path).ok(), path)?;
             files.push((path, Format::Parquet, logged));
@@ -376,8 +381,8 @@ fn partition(values: &Arc<dyn Array>, row: usize) -> Result<Vec<Constant>, Wrong
     Ok(constants)
 }
 
-/// The table's columns, and what is said of it.
-fn schema(snapshot: &SnapshotRef) -> Result<LoggedTable, Wrong> {
+/// The table's columns, what is said of it, and what fields within columns are called.
+fn schema(snapshot: &SnapshotRef) -> Result<(LoggedTable, NestedNames), Wrong> {
     let schema = snapshot.schema();
     if schema.num_fields() > MOST_COLUMNS {
         let cause = format!(
@@ -398,12 +403,65 @@ fn schema(snapshot: &SnapshotRef) -> Result<LoggedTable, Wrong> {
     if let Some(name) = metadata.name() {
         notes.push(format!("its log calls it {}", one_line(name)));
     }
-    Ok(LoggedTable {
+    let mut nested = NestedNames::default();
+    // Otherwise they have no other names in files.
+    if mode != ColumnMappingMode::None {
+        for field in schema.fields() {
+            fields_within(field, &mut Vec::new(), &mut nested.fields);
+        }
+        nested.only = true;
+    }
+    let nested = bounded_names(nested, &mut notes);
+    let table = LoggedTable {
         columns: columns.collect::<KernelResult<_>>()?,
         description: metadata.description().map(one_line),
         key: Vec::new(),
         notes,
-    })
+    };
+    Ok((table, nested))
+}
+
+/// Takes the fields within a field whose columns are mapped, by their places in files.
+fn fields_within(field: &StructField, path: &mut Vec<String>, found: &mut Vec<NestedName>) {
+    path.push(physical_name(field).unwrap_or_else(|| field.name.clone()));
+    of_type(field.data_type(), path, found);
+    path.pop();
+}
+
+fn of_type(of: &DataType, path: &mut Vec<String>, found: &mut Vec<NestedName>) {
+    let mut below = |part: &str, of: &DataType| {
+        path.push(part.to_owned());
+        of_type(of, path, found);
+        path.pop();
+    };
+    match of {
+        DataType::Array(list) => below("element", &list.element_type),
+        DataType::Map(map) => {
+            below("key", &map.key_type);
+            below("value", &map.value_type);
+        }
+        DataType::Struct(fields) => {
+            for field in fields.fields() {
+                let own = physical_name(field).unwrap_or_else(|| field.name.clone());
+                found.push(NestedName {
+                    id: None,
+                    path: path.iter().cloned().chain([own]).collect(),
+                    name: Some(field.name.clone()),
+                });
+                fields_within(field, path, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The name that files have for a column.
+fn physical_name(field: &StructField) -> Option<String> {
+    let key = ColumnMetadataKey::ColumnMappingPhysicalName;
+    match field.metadata.get(key.as_ref()) {
+        Some(MetadataValue::String(name)) => Some(name.clone()),
+        _ => None,
+    }
 }
 
 /// A column. What was noted of other names and ids counts only in the mode that has them.
@@ -414,8 +472,7 @@ fn column(field: &StructField, mode: ColumnMappingMode) -> KernelResult<LoggedCo
     };
     let arrow: Arrow = field.data_type().try_into_arrow()?;
     let (data_type, arrow_type) = limn_formats::column_type(&arrow);
-    let physical = text(ColumnMetadataKey::ColumnMappingPhysicalName.as_ref());
-    let physical = physical.filter(|_| mode != ColumnMappingMode::None);
+    let physical = physical_name(field).filter(|_| mode != ColumnMappingMode::None);
     let id = field.column_mapping_id();
     let id = id.filter(|_| mode == ColumnMappingMode::Id);
     Ok(LoggedColumn {

@@ -15,7 +15,7 @@ use limn_store::{Store, one_line, path_below, plain_location};
 
 use self::manifests::{Entry, Files, Manifest, manifests};
 use self::metadata::Metadata;
-use super::{Listed, METADATA, Opened, Source, is_metadata};
+use super::{Listed, METADATA, Opened, Source, bounded, is_metadata};
 use crate::layout::{LogFile, LogTable};
 use crate::place::{join, split_path};
 
@@ -202,12 +202,16 @@ impl Table<'_> {
             return Err(wrong(path, FileErrorKind::Unsupported, cause, remedy));
         }
         let none = Files::new(&columns);
+        let nested = self.metadata.nested();
+        let nested = nested.map_err(|cause| corrupt(path, cause))?;
+        let mut notes = vec![format!("its metadata file is {how}")];
+        let nested = bounded(nested, &mut notes);
         let comment = self.metadata.properties.get("comment");
         let table = LoggedTable {
             columns,
             description: comment.map(|it| one_line(it)),
             key: self.metadata.key(),
-            notes: vec![format!("its metadata file is {how}")],
+            notes,
         };
         let said = Logged {
             table: Some(table),
@@ -220,19 +224,23 @@ impl Table<'_> {
         let log = ObjectRecord { modified_ms, ..log };
         let log = LogFile::new(log, Format::Iceberg, said);
         let files = self.files(none).await?;
+        let nested = (!nested.fields.is_empty()).then(|| Box::new(nested));
         let (mut named, mut stated, mut deletes) = (Vec::new(), Vec::new(), 0);
         for file in &files.data {
-            let logged = self.file(file, &files)?;
+            let logged = Logged {
+                nested: nested.clone(),
+                ..self.file(file, &files)?
+            };
             deletes += logged.deletes.len();
             if deletes > MOST_DELETES {
                 let cause = "too many files delete rows of too many others";
                 let remedy = "compact the table";
                 return Err(wrong(path, FileErrorKind::Unsupported, cause, remedy));
             }
-            let path = self.within(&file.path)?;
+            let (path, format) = (self.within(&file.path)?, self.format(file)?);
             match self.lake.is_catalog() {
-                true => stated.push(LogFile::new(as_stated(path, file), Format::Parquet, logged)),
-                false => named.push((path, Format::Parquet, logged)),
+                true => stated.push(LogFile::new(as_stated(path, file), format, logged)),
+                false => named.push((path, format, logged)),
             }
         }
         if self.lake.is_catalog() {
@@ -269,6 +277,24 @@ impl Table<'_> {
             let cause = format!("it names {named}, which is outside of {of}");
             wrong(&self.object.path, FileErrorKind::Unsupported, cause, remedy)
         })
+    }
+
+    /// The path in the lake of what deletes rows. A file of rows is read as its name says.
+    fn file_of_deletes(&self, file: &Entry) -> Result<String, FileError> {
+        let path = self.within(&file.path)?;
+        if file.format == "PUFFIN" {
+            return Ok(path);
+        }
+        let format = self.format(file)?;
+        let named = Format::of_path(&path).filter(|it| *it != Format::Unnamed);
+        if named.unwrap_or(Format::Parquet) != format {
+            let named = one_line(&file.path);
+            let cause = format!("it names {named}, which is {format} and not called so");
+            let remedy = "compact the table";
+            let object = &self.object.path;
+            return Err(wrong(object, FileErrorKind::Unsupported, cause, remedy));
+        }
+        Ok(path)
     }
 
     /// The rows of a manifest, or of a list of them.
@@ -344,15 +370,24 @@ impl Table<'_> {
         Ok(files)
     }
 
+    /// How a data file is read.
+    fn format(&self, file: &Entry) -> Result<Format, FileError> {
+        match file.format.as_str() {
+            "PARQUET" => Ok(Format::Parquet),
+            "ORC" => Ok(Format::Orc),
+            "AVRO" => Ok(Format::Avro),
+            other => {
+                let other = one_line(other);
+                let cause = format!("its data files are {other}, which is not read");
+                let remedy = "rewrite them as Parquet, ORC or Avro";
+                let path = &self.object.path;
+                Err(wrong(path, FileErrorKind::Unsupported, cause, remedy))
+            }
+        }
+    }
+
     /// What is said of a data file.
     fn file(&self, file: &Entry, files: &Files) -> Result<Logged, FileError> {
-        let path = &self.object.path;
-        if file.format != "PARQUET" {
-            let format = one_line(&file.format);
-            let cause = format!("its data files are {format}, and Parquet is read alone");
-            let remedy = "rewrite them as Parquet";
-            return Err(wrong(path, FileErrorKind::Unsupported, cause, remedy));
-        }
         let fields = self.metadata.partition(file.spec).unwrap_or_default();
         let constant = |(field, value): (&metadata::PartitionField, &Option<String>)| Constant {
             id: field.source_id,
@@ -363,8 +398,8 @@ impl Table<'_> {
         let constants = constants.filter(|(field, _)| field.is_identity());
         Ok(Logged {
             constants: constants.map(constant).collect(),
-            deletes: files.deletes(file, |it| self.within(it))?,
-            table: None,
+            deletes: files.deletes(file, |it| self.file_of_deletes(it))?,
+            ..Logged::default()
         })
     }
 }

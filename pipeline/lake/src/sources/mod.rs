@@ -18,6 +18,7 @@ use std::ops::Bound;
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use limn_formats::{FileError, FileErrorKind, ObjectRecord, ObjectVersion, member};
+use limn_profile::NestedNames;
 use limn_profile::text::counted;
 use limn_store::{Store, one_line};
 
@@ -32,6 +33,21 @@ const DELTA_LOG: &str = "_delta_log";
 const METADATA: &str = "metadata";
 /// The folder of a Hudi table's properties and timeline.
 const HOODIE: &str = ".hoodie";
+
+/// Names of fields within columns that are said of each file, at most.
+const MOST_NESTED: usize = 512;
+
+/// Names of fields within columns, if they are not too many to be said of each file; a note where
+/// they are.
+fn bounded(nested: NestedNames, notes: &mut Vec<String>) -> NestedNames {
+    if nested.fields.len() <= MOST_NESTED {
+        return nested;
+    }
+    notes.push(format!(
+        "more than {MOST_NESTED} fields within columns have other names in files, or may have: they keep those"
+    ));
+    NestedNames::default()
+}
 
 /// A kind of table that has a log.
 #[async_trait]

@@ -160,3 +160,25 @@ fn records_without_fields_are_left_out_or_refused() {
     }
     assert!(refused(none).contains("no columns"));
 }
+
+/// Iceberg writes maps as lists of pairs, and says so.
+#[test]
+fn pairs_that_are_a_map_are_one() {
+    let of = |logical: &str, key: &str| {
+        let json = format!(
+            r#"{{"type": "record", "name": "r", "fields": [{{"name": "x", "field-id": 1, "type":
+            {{"type": "array"{logical}, "items": {{"type": "record", "name": "p", "fields": [
+            {{"name": "key", "field-id": 2, "type": "{key}"}}, {{"name": "value", "field-id": 3, "type":
+            {{"type": "record", "name": "v", "fields": [{{"name": "a", "field-id": 4, "type": "int"}}]}}}}]}}}}}}]}}"#
+        );
+        Schema::parse(json.as_bytes()).unwrap()
+    };
+    let path = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+    let map = of(r#", "logicalType": "map""#, "string");
+    assert!(map.json.contains(r#""type":"map""#), "{}", map.json);
+    assert_eq!(map.fields_within(), [(path(&["x", "value", "a"]), Some(4))]);
+    for list in [of("", "string"), of(r#", "logicalType": "map""#, "int")] {
+        assert!(list.json.contains(r#""type":"array""#), "{}", list.json);
+        assert_eq!(list.fields_within().len(), 3);
+    }
+}

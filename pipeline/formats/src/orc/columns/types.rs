@@ -6,6 +6,7 @@ use arrow::datatypes::{DataType, Field, FieldRef, Fields, TimeUnit, UnionFields,
 
 use crate::orc::proto::TypeInfo;
 use crate::orc::tail::kind;
+use crate::typed::with_id;
 
 /// Digits of a decimal of which no precision is given.
 const DIGITS: u8 = 38;
@@ -14,6 +15,9 @@ const DIGITS: u8 = 38;
 pub(in crate::orc) fn data_type(types: &[TypeInfo], column: usize) -> DataType {
     let of = &types[column];
     let part = |i: usize| of.parts[i] as usize;
+    if let Some(meant) = meant(of) {
+        return meant;
+    }
     match of.kind {
         kind::BOOLEAN => DataType::Boolean,
         kind::BYTE | kind::SHORT | kind::INT | kind::LONG => DataType::Int64,
@@ -38,6 +42,19 @@ pub(in crate::orc) fn data_type(types: &[TypeInfo], column: usize) -> DataType {
     }
 }
 
+/// What Iceberg's writers mean by a type where ORC has none of its own, or one that is wider.
+pub(super) fn meant(of: &TypeInfo) -> Option<DataType> {
+    of.iceberg.id?;
+    let zone = (of.kind == kind::INSTANT).then(|| "+00:00".into());
+    match of.kind {
+        kind::LONG if of.iceberg.is_time => Some(DataType::Time64(TimeUnit::Microsecond)),
+        kind::TIMESTAMP | kind::INSTANT if !of.iceberg.is_nanoseconds => {
+            Some(DataType::Timestamp(TimeUnit::Microsecond, zone))
+        }
+        _ => None,
+    }
+}
+
 pub(super) fn digits(of: &TypeInfo) -> (u8, i8) {
     let precision = u8::try_from(of.precision).unwrap_or(DIGITS);
     let scale = i8::try_from(of.scale).unwrap_or(0);
@@ -49,7 +66,11 @@ pub(super) fn digits(of: &TypeInfo) -> (u8, i8) {
 pub(in crate::orc) fn fields(types: &[TypeInfo], of: &TypeInfo) -> Fields {
     let parts = of.names.iter().zip(&of.parts);
     parts
-        .map(|(name, part)| Field::new(name, data_type(types, *part as usize), true))
+        .map(|(name, part)| {
+            let part = *part as usize;
+            let field = Field::new(name, data_type(types, part), true);
+            with_id(field, types[part].iceberg.id)
+        })
         .collect()
 }
 

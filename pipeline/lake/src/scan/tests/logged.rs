@@ -463,7 +463,7 @@ async fn rows_are_deleted_by_columns_that_a_file_lacks() {
                 ids: vec![1, 4, 5],
                 missing: missing.collect(),
             }],
-            table: None,
+            ..Logged::default()
         };
         ground.parquet("t/a.parquet", &rows, logged.clone()).await;
         let request = Request {

@@ -179,13 +179,14 @@ impl<'a> Columns<'a> {
         (lower == upper).then_some(lower)
     }
 
-    fn ids(&self, row: usize) -> Vec<i32> {
-        let lists = self.ids.filter(|it| it.is_valid(row));
-        let ids = lists.map(|it| it.value(row));
-        let ids = ids
-            .as_ref()
-            .and_then(|it| it.as_primitive_opt::<Int32Type>());
-        ids.map(|it| it.values().to_vec()).unwrap_or_default()
+    /// The ids of the columns by which a file deletes rows; some writers have them in 64 bits. None
+    /// where they are no ids.
+    fn ids(&self, row: usize) -> Option<Vec<i32>> {
+        let Some(lists) = self.ids.filter(|it| it.is_valid(row)) else {
+            return Some(Vec::new());
+        };
+        let ids = cast(&lists.value(row), &Arrow::Int32).ok()?;
+        ids.as_primitive::<Int32Type>().iter().collect()
     }
 }
 
@@ -223,6 +224,11 @@ impl Manifest {
             let texts = texts.as_ref().filter(|it| it.is_valid(row))?;
             Some(texts.value(row).to_owned())
         };
+        let (content, ids) = (columns.content.at(row).unwrap_or(0), columns.ids(row)?);
+        // By no column it would delete nothing.
+        if content == EQUALITY && ids.is_empty() {
+            return None;
+        }
         Some(Entry {
             path: columns.path.at(row)?,
             format: columns.format.at(row)?.to_ascii_uppercase(),
@@ -231,8 +237,8 @@ impl Manifest {
             size: columns.size.unsigned(row)?,
             // What was added with the manifest has its number.
             sequence: columns.sequence.at(row).unwrap_or(self.sequence),
-            content: columns.content.at(row).unwrap_or(0),
-            ids: columns.ids(row),
+            content,
+            ids,
             about: columns.about.at(row).or_else(|| columns.bounds(row)),
             blob: offset.unsigned(row).zip(size.unsigned(row)),
         })
@@ -277,18 +283,18 @@ impl Files {
         }
     }
 
-    /// What deletes rows of a data file; `within` makes a path one of the lake.
+    /// What deletes rows of a data file; `within` is the path in the lake of what does.
     pub(super) fn deletes<E>(
         &self,
         file: &Entry,
-        within: impl Fn(&str) -> Result<String, E>,
+        within: impl Fn(&Entry) -> Result<String, E>,
     ) -> Result<Vec<Deletes>, E> {
         let mut deletes = Vec::new();
         let vector = self.vectors.get(&file.path);
         let vector = vector.filter(|it| it.sequence >= file.sequence);
         if let Some((vector, (offset, size))) = vector.and_then(|it| Some((it, it.blob?))) {
             deletes.push(Deletes::Vector {
-                path: within(&vector.path)?,
+                path: within(vector)?,
                 offset,
                 // Without its length and its checksum.
                 size: size.saturating_sub(8),
@@ -297,7 +303,7 @@ impl Files {
         let partition = (file.spec, file.partition.clone());
         let others = self.others.get(&partition).into_iter().flatten();
         for other in others.chain(&self.of_all) {
-            let (path, size) = (within(&other.path)?, other.size);
+            let (path, size) = (within(other)?, other.size);
             let is_about = other.about.as_ref().is_none_or(|about| *about == file.path);
             match other.content {
                 EQUALITY if other.sequence > file.sequence => {

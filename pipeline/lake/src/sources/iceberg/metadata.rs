@@ -1,11 +1,11 @@
 //! The metadata file of an Iceberg table (specification, "Table Metadata"), as far as a table's
 //! rows depend on it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use arrow::datatypes::{DataType as Arrow, TimeUnit};
 use limn_formats::column_type;
-use limn_profile::{DataType, LoggedColumn};
+use limn_profile::{DataType, LoggedColumn, NestedName, NestedNames};
 use limn_store::one_line;
 use serde::Deserialize;
 use serde_json::Value;
@@ -153,6 +153,41 @@ impl Metadata {
         Ok(self.schema()?.fields.iter().map(column).collect())
     }
 
+    /// What fields within columns are called today, where any was renamed or dropped: files have
+    /// the names of when they were written.
+    pub(super) fn nested(&self) -> Result<NestedNames, String> {
+        let current = self.schema()?;
+        let now = current.within_columns();
+        let columns: BTreeSet<i32> = current.fields.iter().map(|it| it.id).collect();
+        let ids: BTreeSet<i32> = self.schemas.iter().filter_map(|it| it.schema_id).collect();
+        let is_known = ids.len() == self.schemas.len() && (0..).zip(&ids).all(|(at, id)| at == *id);
+        let name = |(id, name): (i32, Option<String>)| NestedName {
+            id: Some(id),
+            path: Vec::new(),
+            name,
+        };
+        if ids.is_empty() || !is_known {
+            // Schemas of old are gone.
+            let names = now.into_iter().map(|(id, (_, of))| (id, Some(of)));
+            let fields: Vec<NestedName> = names.map(name).collect();
+            return Ok(NestedNames {
+                only: !fields.is_empty(),
+                fields,
+            });
+        }
+        let mut changed: BTreeMap<i32, Option<String>> = BTreeMap::new();
+        for (id, (column, before)) in self.schemas.iter().flat_map(Schema::within_columns) {
+            let today = now.get(&id).map(|(_, name)| name.clone());
+            if columns.contains(&column) && today.as_ref() != Some(&before) {
+                changed.insert(id, today);
+            }
+        }
+        Ok(NestedNames {
+            fields: changed.into_iter().map(name).collect(),
+            only: false,
+        })
+    }
+
     /// The names of the columns that identify a row.
     pub(super) fn key(&self) -> Vec<String> {
         let Ok(schema) = self.schema() else {
@@ -167,6 +202,35 @@ impl Metadata {
             .iter()
             .filter_map(name)
             .collect()
+    }
+}
+
+impl Schema {
+    /// The fields of structs within columns, by id: the column that each is in, and its name.
+    fn within_columns(&self) -> BTreeMap<i32, (i32, String)> {
+        let mut found = BTreeMap::new();
+        for column in &self.fields {
+            // JSON is read to no more than 128 levels.
+            let mut types = vec![&column.r#type];
+            while let Some(of) = types.pop() {
+                types.extend(
+                    ["element", "key", "value"]
+                        .iter()
+                        .filter_map(|it| of.get(it)),
+                );
+                let fields = of.get("fields").and_then(Value::as_array);
+                for field in fields.into_iter().flatten() {
+                    let id = field.get("id").and_then(Value::as_i64);
+                    let id = id.and_then(|id| i32::try_from(id).ok());
+                    let name = field.get("name").and_then(Value::as_str);
+                    if let Some((id, name)) = id.zip(name) {
+                        found.insert(id, (column.id, name.to_owned()));
+                    }
+                    types.extend(field.get("type"));
+                }
+            }
+        }
+        found
     }
 }
 
@@ -233,4 +297,59 @@ fn decimal(name: &str) -> Option<(u8, i8)> {
 /// `fixed[16]`
 fn fixed(name: &str) -> Option<i32> {
     name.strip_prefix("fixed[")?.strip_suffix(']')?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use serde_json::json;
+
+    use super::*;
+
+    /// Metadata of these schemas, the last of which is the table's.
+    fn of_schemas(schemas: &[(i32, Value)]) -> NestedNames {
+        let schema = |(id, fields): &(i32, Value)| json!({"schema-id": id, "fields": fields});
+        let schemas: Vec<Value> = schemas.iter().map(schema).collect();
+        let metadata = json!({"format-version": 2, "location": "x", "schemas": schemas,
+            "current-schema-id": schemas.last().unwrap()["schema-id"]});
+        let metadata: Metadata = serde_json::from_value(metadata).unwrap();
+        metadata.nested().unwrap()
+    }
+
+    /// A column that is a list of structs of these fields.
+    fn column(fields: &[(i32, &str)]) -> Value {
+        let fields: Vec<Value> = fields
+            .iter()
+            .map(|(id, name)| json!({"id": id, "name": name, "type": "string"}))
+            .collect();
+        json!({"id": 1, "name": "parts", "type": {"type": "list", "element-id": 9,
+            "element": {"type": "struct", "fields": fields}}})
+    }
+
+    fn names(nested: &NestedNames) -> Vec<(i32, Option<&str>)> {
+        let names = nested.fields.iter();
+        names
+            .map(|it| (it.id.unwrap(), it.name.as_deref()))
+            .collect()
+    }
+
+    #[test]
+    fn names_that_differ_from_those_of_before_are_said() {
+        let old = json!([column(&[(2, "a"), (3, "b")]), {"id": 7, "name": "gone", "type":
+            {"type": "struct", "fields": [{"id": 8, "name": "x", "type": "int"}]}}]);
+        let same = json!([column(&[(2, "a"), (3, "b"), (4, "c")])]);
+        let changed = json!([column(&[(2, "b"), (4, "c"), (5, "d")])]);
+        let added = of_schemas(&[(0, old.clone()), (1, same)]);
+        assert_eq!(added, NestedNames::default());
+        let all = of_schemas(&[(0, old.clone()), (1, changed.clone())]);
+        assert_eq!(names(&all), [(2, Some("b")), (3, None)]);
+        assert!(!all.only);
+        // Schemas of between are gone: files may have any name.
+        let some = of_schemas(&[(0, old), (2, changed)]);
+        assert_eq!(
+            names(&some),
+            [(2, Some("b")), (4, Some("c")), (5, Some("d"))]
+        );
+        assert!(some.only);
+    }
 }
