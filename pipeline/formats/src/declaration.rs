@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use limn_profile::notation::{Conventions, DateOrder};
-use limn_profile::{DeclaredReading, HeaderLine, NOTHING_DECLARED};
+use limn_profile::{DeclaredReading, HeaderLine, LoggedTable, NOTHING_DECLARED};
 use serde::{Deserialize, Serialize};
 
 use crate::object::{Hasher, ObjectRecord};
@@ -52,16 +52,31 @@ impl Declaration {
         self.reading.is_empty() && self.parts.is_empty()
     }
 
-    /// What a catalog keeps of it: all but the words, as JSON text.
+    /// What a catalog keeps of it: all but the words, and but what it keeps once a table, as JSON
+    /// text.
     ///
     /// # Errors
     /// None in practice; serialisation of plain data.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
-        let kept = Declaration {
+        let mut kept = Declaration {
             text: None,
             ..self.clone()
         };
+        let logged = kept.reading.logged.take();
+        kept.reading.logged = logged.map(|it| Box::new(it.without_names()));
         serde_json::to_string(&kept)
+    }
+
+    /// Adds what a catalog keeps once a table, with its log; false where that is not there. By what
+    /// [`Declaration::from_json`] gives no file is read before.
+    pub fn complete(declared: &mut Arc<Declaration>, table: Option<&LoggedTable>) -> bool {
+        let logged = declared.reading.logged.as_ref();
+        if logged.is_none_or(|it| it.nested.is_none()) {
+            return true;
+        }
+        let logged = Arc::make_mut(declared).reading.logged.as_mut();
+        let nested = logged.and_then(|it| it.nested.as_mut());
+        nested.is_none_or(|it| it.complete(table.and_then(|it| it.nested.as_ref())))
     }
 
     /// Reads what [`Declaration::to_json`] wrote.

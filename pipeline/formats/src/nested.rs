@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, GenericListArray, MapArray, OffsetSizeTrait, StructArray,
+    Array, ArrayRef, AsArray, FixedSizeListArray, GenericListArray, GenericListViewArray, MapArray,
+    OffsetSizeTrait, StructArray,
 };
 use arrow::datatypes::{DataType as Arrow, Field, FieldRef};
 use arrow::error::ArrowError;
@@ -31,7 +32,7 @@ pub(crate) struct Nested {
 impl Nested {
     /// What is said of a file, if anything is.
     pub(crate) fn of(reading: &DeclaredReading) -> Option<Nested> {
-        let names = reading.logged.as_deref()?.nested.as_deref()?;
+        let names = reading.logged.as_deref()?.nested.as_ref()?.names()?;
         let NestedNames { fields, only } = names;
         let mut nested = Nested {
             only: *only,
@@ -108,6 +109,11 @@ impl Nested {
             Arrow::Struct(_) => Arc::new(self.structs(path, values.as_struct())?),
             Arrow::List(_) => Arc::new(self.lists(path, values.as_list::<i32>())?),
             Arrow::LargeList(_) => Arc::new(self.lists(path, values.as_list::<i64>())?),
+            Arrow::ListView(_) => Arc::new(self.views(path, values.as_list_view::<i32>())?),
+            Arrow::LargeListView(_) => Arc::new(self.views(path, values.as_list_view::<i64>())?),
+            Arrow::FixedSizeList(..) => {
+                Arc::new(self.fixed_lists(path, values.as_fixed_size_list())?)
+            }
             Arrow::Map(..) => Arc::new(self.maps(path, values.as_map())?),
             _ => values.clone(),
         })
@@ -165,6 +171,29 @@ impl Nested {
         let items = self.below(path, ELEMENT, &items)?;
         let field = Field::clone(&field).with_data_type(items.data_type().clone());
         GenericListArray::try_new(Arc::new(field), offsets, items, nulls)
+    }
+
+    fn views<O: OffsetSizeTrait>(
+        &self,
+        path: &mut Vec<String>,
+        values: &GenericListViewArray<O>,
+    ) -> Result<GenericListViewArray<O>, ArrowError> {
+        let (field, offsets, sizes, items, nulls) = values.clone().into_parts();
+        let items = self.below(path, ELEMENT, &items)?;
+        let field = Field::clone(&field).with_data_type(items.data_type().clone());
+        GenericListViewArray::try_new(Arc::new(field), offsets, sizes, items, nulls)
+    }
+
+    fn fixed_lists(
+        &self,
+        path: &mut Vec<String>,
+        values: &FixedSizeListArray,
+    ) -> Result<FixedSizeListArray, ArrowError> {
+        let length = values.len();
+        let (field, size, items, nulls) = values.clone().into_parts();
+        let items = self.below(path, ELEMENT, &items)?;
+        let field = Field::clone(&field).with_data_type(items.data_type().clone());
+        FixedSizeListArray::try_new_with_length(Arc::new(field), size, items, nulls, length)
     }
 
     fn maps(&self, path: &mut Vec<String>, values: &MapArray) -> Result<MapArray, ArrowError> {

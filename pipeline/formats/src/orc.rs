@@ -32,7 +32,7 @@ use roaring::RoaringTreemap;
 
 use self::columns::{DICTIONARY_DATA, Stripe, fields};
 use self::plan::{Plan, Slice};
-use self::proto::{Broken, StripeFooter, StripeInfo, TypeInfo};
+use self::proto::{StripeFooter, StripeInfo, TypeInfo};
 use self::stream::File;
 use self::tail::{Tail, kind};
 use super::ranged::{Fetched, Ranged, joined};
@@ -54,10 +54,6 @@ const ARRAY_MEMORY: u64 = 1 << 20;
 const TYPE: u64 = 16;
 /// Ranges of a stripe that are fetched ahead.
 const MOST_AHEAD: usize = 1024;
-/// Streams in a stripe, and columns with what is in them.
-const MAX_STREAMS: usize = 1 << 18;
-/// Bytes of a stripe's footer, packed and unpacked.
-const MOST_FOOTER: u64 = 4 << 20;
 /// Kinds of streams below this one hold values; others are indexes.
 const FIRST_INDEX: u64 = 6;
 /// What is fetched of a stream besides its share: the block that a row begins in.
@@ -267,7 +263,14 @@ impl Reading {
     /// Takes the first rows of a stripe, of which these are drawn.
     fn slice(&mut self, slice: &Slice, picks: &[(usize, usize)]) -> Result<(), Failure> {
         let info = self.tail.footer.stripes[slice.stripe].clone();
-        let footer = self.stripe_footer(&info)?;
+        let bytes = tail::footer_of(self.tail.packing, &info, |range| {
+            match self.fetched.get(&range) {
+                Some(bytes) => Ok(bytes),
+                None => self.file.object.get(range),
+            }
+        })?;
+        self.typed.charge(bytes.len() as u64);
+        let footer = tail::stripe(&bytes)?;
         let streams = streams(&info, &footer)?;
         let ahead = self.ahead(&info, &streams, &footer, slice.rows)?;
         let types = &self.tail.footer.types;
@@ -302,25 +305,6 @@ impl Reading {
             }
         }
         Ok(())
-    }
-
-    fn stripe_footer(&mut self, info: &StripeInfo) -> Result<StripeFooter, Failure> {
-        if info.footer > MOST_FOOTER {
-            return Err(corrupt(format!(
-                "a stripe's footer claims {} bytes",
-                info.footer
-            )));
-        }
-        let start = info.offset + info.index + info.data;
-        let range = start..start + info.footer;
-        let bytes = match self.fetched.get(&range) {
-            Some(bytes) => bytes,
-            None => self.file.object.get(range)?,
-        };
-        let bytes = tail::unpack(self.tail.packing, bytes, MOST_FOOTER)?;
-        self.typed.charge(bytes.len() as u64);
-        StripeFooter::parse(&bytes, MAX_STREAMS)
-            .map_err(|Broken| corrupt("a stripe's footer is broken"))
     }
 
     /// Fetches what the first rows of a stripe are likely to need.

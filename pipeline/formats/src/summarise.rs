@@ -56,6 +56,9 @@ pub async fn summarise_file(
             // They are with the file.
             logged.deletes.clear();
             logged.nested = None;
+            if let Some(table) = &mut logged.table {
+                table.nested = None;
+            }
             logged
         });
         Ok(summary)

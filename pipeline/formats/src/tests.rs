@@ -13,6 +13,7 @@ mod hostile;
 mod json;
 mod json_lists;
 mod live_rows;
+mod nested_names;
 mod orc_work;
 mod packed;
 mod parquet_files;

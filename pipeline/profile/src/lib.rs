@@ -65,6 +65,7 @@ pub use builder::ColumnBuilder;
 pub use data_type::DataType;
 pub use logged::{
     Constant, Deletes, Logged, LoggedColumn, LoggedColumns, LoggedTable, NestedName, NestedNames,
+    SharedNames,
 };
 pub use merge::FilePart;
 pub use notation::Notation;

@@ -7,10 +7,14 @@
 //! rows, whose summary has the table's columns. Which column of the table a file's column is, is
 //! found when summaries are merged, so that a column renamed in the log has no file read again.
 
+mod names;
+
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+pub use self::names::{NestedName, NestedNames, SharedNames};
 use crate::data_type::DataType;
 
 /// What a log says of a file, or of the table.
@@ -27,33 +31,7 @@ pub struct Logged {
     pub table: Option<LoggedTable>,
     /// What fields within columns are called, where the file may have other names for them.
     #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
-    pub nested: Option<Box<NestedNames>>,
-}
-
-/// What fields within columns, of structs in them, are called today.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct NestedNames {
-    /// Fields whose names are said.
-    #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
-    pub fields: Vec<NestedName>,
-    /// Whether others were dropped; otherwise they have the names that the file has.
-    #[serde(rename = "o", default, skip_serializing_if = "std::ops::Not::not")]
-    pub only: bool,
-}
-
-/// What a field within a column is called.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct NestedName {
-    /// The id that files give it.
-    #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<i32>,
-    /// Where it has none, its place in files, from the column on: names of fields, `element` of a
-    /// list, `key` and `value` of a map.
-    #[serde(rename = "p", default, skip_serializing_if = "Vec::is_empty")]
-    pub path: Vec<String>,
-    /// Its name; none of a field that was dropped.
-    #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
+    pub nested: Option<SharedNames>,
 }
 
 /// The value of a column in all rows of a file.
@@ -137,6 +115,10 @@ pub struct LoggedTable {
     /// What a person should know, a line each.
     #[serde(rename = "m", default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What fields within columns are called, where files may have other names for them: a catalog
+    /// has it here only.
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    pub nested: Option<SharedNames>,
 }
 
 /// A column as a log has it.
@@ -169,8 +151,21 @@ impl Logged {
     /// Feeds a hash with all of it, text by text.
     pub fn feed(&self, feed: &mut dyn FnMut(&str)) {
         feed("logged");
+        let logged = match self.nested {
+            Some(_) => Cow::Owned(self.clone().without_names()),
+            None => Cow::Borrowed(self),
+        };
         // Of plain data nothing fails.
-        feed(&serde_json::to_string(self).unwrap_or_default());
+        feed(&serde_json::to_string(&logged).unwrap_or_default());
+    }
+
+    /// The same, of which the table has the names of fields within columns.
+    #[must_use]
+    pub fn without_names(mut self) -> Logged {
+        if let Some(nested) = &mut self.nested {
+            nested.names = None;
+        }
+        self
     }
 }
 

@@ -6,13 +6,15 @@
 //! schema that the decoder gets has no names to resolve, no defaults, and only such logical types
 //! as are in order: others are to be ignored.
 
+mod logical;
 mod within;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use limn_store::one_line;
 use serde_json::{Map, Value, json};
 
+use self::logical::logical;
 use crate::documented::{self, Documented};
 use crate::error::FileErrorKind;
 use crate::{Failure, MAX_COLUMNS};
@@ -55,6 +57,8 @@ pub(super) struct Schema {
     /// The names of records' fields, and the ids that Iceberg's writers give them, by the records'
     /// types.
     pub(super) fields: HashMap<usize, Vec<(String, Option<i32>)>>,
+    /// Lists of pairs that are Iceberg's maps.
+    maps: HashSet<usize>,
     /// The type of rows.
     pub(super) root: usize,
     /// Types in it when every name is replaced by what it stands for.
@@ -120,6 +124,7 @@ impl Schema {
             nodes: parser.nodes,
             columns,
             fields: fields.filter(|(_, fields)| !fields.is_empty()).collect(),
+            maps: parser.maps,
             root,
             types: sizes[root],
             null_costs,
@@ -173,6 +178,8 @@ struct Parser {
     details: Vec<Detail>,
     /// Types by their full names. None: it is being read.
     named: HashMap<String, Option<usize>>,
+    /// Lists of pairs that are Iceberg's maps.
+    maps: HashSet<usize>,
 }
 
 impl Parser {
@@ -241,10 +248,12 @@ impl Parser {
                 let items = self.parse(member("items")?, namespace, depth + 1)?;
                 let is_map = object.get("logicalType").and_then(Value::as_str) == Some("map");
                 // Iceberg's maps: pairs with keys of text are written as Avro's maps are.
-                Ok(match self.value_of_pair(items).filter(|_| is_map) {
-                    Some(value) => self.add(Node::Map(value), detail),
-                    None => self.add(Node::Array(items), detail),
-                })
+                if let Some(value) = self.value_of_pair(items).filter(|_| is_map) {
+                    return Ok(self.add(Node::Map(value), detail));
+                }
+                let list = self.add(Node::Array(items), detail);
+                self.maps.extend(is_map.then_some(list));
+                Ok(list)
             }
             "map" => {
                 let values = self.parse(member("values")?, namespace, depth + 1)?;
@@ -449,50 +458,6 @@ fn full_name(name: &str, namespace: &str) -> String {
         name.to_owned()
     } else {
         format!("{namespace}.{name}")
-    }
-}
-
-/// The attributes of a logical type, if it is one of those that have values of their own and in
-/// order. Identifiers in text stay text.
-fn logical(node: &Node, object: &Map<String, Value>) -> Map<String, Value> {
-    let none = Map::new();
-    let Some(kind) = object.get("logicalType").and_then(Value::as_str) else {
-        return none;
-    };
-    let number = |name: &str| object.get(name).and_then(Value::as_u64);
-    let fits = match (node, kind) {
-        (Node::Int, "date" | "time-millis") => true,
-        (Node::Long, "time-micros") => true,
-        (
-            Node::Long,
-            "timestamp-millis"
-            | "timestamp-micros"
-            | "timestamp-nanos"
-            | "local-timestamp-millis"
-            | "local-timestamp-micros"
-            | "local-timestamp-nanos",
-        ) => true,
-        (Node::Fixed(12), "duration") => true,
-        (Node::Bytes | Node::Fixed(_), "decimal") => {
-            let (precision, scale) = (number("precision"), number("scale").unwrap_or(0));
-            let digits = match node {
-                // log10(2^(8n − 1)), rounded down.
-                Node::Fixed(size) => (((8 * size).max(1) - 1) as f64 * 2f64.log10()) as u64,
-                _ => 76,
-            };
-            let precision = precision.filter(|precision| (1..=digits.min(76)).contains(precision));
-            if let Some(precision) = precision.filter(|precision| scale <= *precision) {
-                let decimal = json!({"logicalType": kind, "precision": precision, "scale": scale});
-                return decimal.as_object().cloned().unwrap_or_default();
-            }
-            false
-        }
-        _ => false,
-    };
-    if fits {
-        Map::from_iter([("logicalType".to_owned(), json!(kind))])
-    } else {
-        none
     }
 }
 

@@ -10,10 +10,10 @@ use arrow::datatypes::{Fields, Schema};
 use roaring::RoaringTreemap;
 
 use super::columns::{Column, Stripe, fields};
-use super::proto::{Broken, StripeFooter, StripeInfo};
+use super::proto::StripeInfo;
 use super::stream::File;
 use super::tail::{self, Tail};
-use super::{GAP, MAX_STREAMS, MOST_FOOTER, corrupt, streams};
+use super::{GAP, corrupt, streams};
 use crate::batches::{Sink, Stop, Wanted};
 use crate::error::FileErrorKind;
 use crate::live::LiveRows;
@@ -103,7 +103,8 @@ struct Rows<'a> {
 impl Rows<'_> {
     /// Gives the rows of a stripe, the first of which has this number in the file.
     fn stripe(&self, info: &StripeInfo, first: u64, sink: &mut Sink) -> Result<(), Stop> {
-        let footer = self.footer(info)?;
+        let get = |range| self.file.object.get(range);
+        let footer = tail::stripe(&tail::footer_of(self.tail.packing, info, get)?)?;
         let streams = streams(info, &footer)?;
         let types = &self.tail.footer.types;
         let roots = self.wanted.columns.iter();
@@ -180,18 +181,6 @@ impl Rows<'_> {
             None => batch,
         };
         sink.give_at(rows.start, live)
-    }
-
-    fn footer(&self, info: &StripeInfo) -> Result<StripeFooter, Failure> {
-        if info.footer > MOST_FOOTER {
-            let cause = format!("a stripe's footer claims {} bytes", info.footer);
-            return Err(corrupt(cause));
-        }
-        let start = info.offset + info.index + info.data;
-        let bytes = self.file.object.get(start..start + info.footer)?;
-        let bytes = tail::unpack(self.tail.packing, bytes, MOST_FOOTER)?;
-        StripeFooter::parse(&bytes, MAX_STREAMS)
-            .map_err(|Broken| corrupt("a stripe's footer is broken"))
     }
 }
 

@@ -1,10 +1,12 @@
 //! How an ORC file ends: the postscript, and the footer before it (ORC specification v1, "File
 //! Tail"), not believed before they have been checked.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 
 use super::corrupt;
-use super::proto::{Broken, Footer, PostScript, StripeInfo, TypeInfo};
+use super::proto::{Broken, Footer, PostScript, StripeFooter, StripeInfo, TypeInfo};
 use super::stream::{Packing, unpacked};
 use crate::codec::Codec;
 use crate::error::FileErrorKind;
@@ -25,6 +27,10 @@ const FOOTER_RATIO: u64 = 4;
 /// Blocks are no longer than this when they are unpacked; writers' usual limit is 256 KiB.
 const LONGEST_BLOCK: u64 = 16 << 20;
 const USUAL_BLOCK: u64 = 256 << 10;
+/// Bytes of a stripe's footer, packed and unpacked.
+const MOST_FOOTER: u64 = 4 << 20;
+/// Streams in a stripe, and columns with what is in them.
+const MAX_STREAMS: usize = 1 << 18;
 /// Parts of a file: stripes, or columns with what is in them.
 const MAX_PARTS: usize = 4 * MAX_COLUMNS;
 /// Levels of types within types.
@@ -73,7 +79,7 @@ pub(super) fn read(
         let tail = size.saturating_sub(TAIL)..size;
         fetched.extend(object.get_all(std::iter::once(tail).collect(), 0)?);
     }
-    let get = |range: std::ops::Range<u64>| match fetched.get(&range) {
+    let get = |range: Range<u64>| match fetched.get(&range) {
         Some(bytes) => Ok(bytes),
         None => object.get(range),
     };
@@ -122,6 +128,25 @@ pub(super) fn read(
         footer,
         rows,
     })
+}
+
+/// The bytes of a stripe's footer, unpacked.
+pub(super) fn footer_of(
+    packing: Option<Packing>,
+    info: &StripeInfo,
+    get: impl FnOnce(Range<u64>) -> Result<Bytes, Failure>,
+) -> Result<Bytes, Failure> {
+    if info.footer > MOST_FOOTER {
+        let cause = format!("a stripe's footer claims {} bytes", info.footer);
+        return Err(corrupt(cause));
+    }
+    let start = info.offset + info.index + info.data;
+    unpack(packing, get(start..start + info.footer)?, MOST_FOOTER)
+}
+
+/// A stripe's footer, of its bytes.
+pub(super) fn stripe(bytes: &[u8]) -> Result<StripeFooter, Failure> {
+    StripeFooter::parse(bytes, MAX_STREAMS).map_err(|Broken| corrupt("a stripe's footer is broken"))
 }
 
 fn broken(what: &str) -> Failure {

@@ -20,7 +20,7 @@ pub(super) fn file(batches: &[RecordBatch]) -> Vec<u8> {
     writer.into_inner()
 }
 
-fn number(number: i64) -> Vec<u8> {
+pub(super) fn number(number: i64) -> Vec<u8> {
     let mut left = ((number << 1) ^ (number >> 63)) as u64;
     let mut bytes = Vec::new();
     while left >= 0x80 {
@@ -37,7 +37,7 @@ pub(super) fn written(kind: &str, codec: &str, blocks: &[(i64, &[u8])]) -> Vec<u
 }
 
 /// As [`written`], of columns of these fields.
-fn written_of(fields: &str, codec: &str, blocks: &[(i64, &[u8])]) -> Vec<u8> {
+pub(super) fn written_of(fields: &str, codec: &str, blocks: &[(i64, &[u8])]) -> Vec<u8> {
     let schema = format!(r#"{{"type":"record","name":"r","fields":[{fields}]}}"#);
     let mut file = b"Obj\x01".to_vec();
     file.extend(number(2));

@@ -27,6 +27,16 @@ fn read_without(
         deletes: vec![Deletes::Inline(text)],
         ..Logged::default()
     };
+    read_logged(path, content, logged, scan_budget)
+}
+
+/// Reads a file of which the log of its table says this.
+pub(super) fn read_logged(
+    path: &str,
+    content: Vec<u8>,
+    logged: Logged,
+    scan_budget: u64,
+) -> FileSummary {
     let reading = DeclaredReading {
         logged: Some(Box::new(logged)),
         ..DeclaredReading::default()

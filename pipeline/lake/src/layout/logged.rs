@@ -27,7 +27,13 @@ impl LogTable {
         files: impl IntoIterator<Item = (ObjectRecord, Arc<Declaration>)>,
         log: Format,
     ) -> Option<LogTable> {
-        let of_record = |(object, logged): (ObjectRecord, Arc<Declaration>)| {
+        let files: Vec<_> = files.into_iter().collect();
+        let said = |logged: &Arc<Declaration>| logged.reading.logged.as_ref()?.table.clone();
+        let table = files.iter().find_map(|(_, logged)| said(logged));
+        let of_record = |(object, mut logged): (ObjectRecord, Arc<Declaration>)| {
+            if !Declaration::complete(&mut logged, table.as_ref()) {
+                return None;
+            }
             let said = logged.reading.logged.as_ref()?;
             let format = match said.table {
                 Some(_) => log,
@@ -170,5 +176,99 @@ impl IntoIterator for LogTables {
 
     fn into_iter(self) -> Self::IntoIter {
         self.tables.into_values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use limn_profile::{Constant, LoggedTable, NestedName, NestedNames, SharedNames};
+
+    use super::*;
+
+    fn names(fields: usize) -> Option<SharedNames> {
+        let name = |at: usize| NestedName {
+            path: vec!["col-5a1c0a5e".to_owned(), format!("col-{at:08x}")],
+            name: Some(format!("name of field {at}")),
+            ..NestedName::default()
+        };
+        SharedNames::of(NestedNames {
+            fields: (0..fields).map(name).collect(),
+            only: true,
+        })
+    }
+
+    fn file(path: String, format: Format, logged: Logged) -> LogFile {
+        let object = ObjectRecord {
+            path,
+            etag: None,
+            version: None,
+            size: 1,
+            modified_ms: 0,
+        };
+        LogFile::new(object, format, logged)
+    }
+
+    /// A table of so many files, with so many fields within columns.
+    fn table(files: usize, fields: usize) -> LogTable {
+        let nested = names(fields);
+        let of_table = LoggedTable {
+            nested: nested.clone(),
+            ..LoggedTable::default()
+        };
+        let log = Logged {
+            table: Some(of_table),
+            ..Logged::default()
+        };
+        let log = file("t/_delta_log".to_owned(), Format::Delta, log);
+        let data = (0..files).map(|at| {
+            let constant = Constant {
+                value: Some(at.to_string()),
+                ..Constant::default()
+            };
+            let logged = Logged {
+                constants: vec![constant],
+                nested: nested.clone(),
+                ..Logged::default()
+            };
+            file(format!("t/{at}.parquet"), Format::Parquet, logged)
+        });
+        LogTable {
+            folder: "t".to_owned(),
+            files: std::iter::once(log).chain(data).collect(),
+        }
+    }
+
+    fn texts(table: &LogTable) -> Vec<String> {
+        let files = table.files.iter();
+        files.map(|it| it.logged.to_json().unwrap()).collect()
+    }
+
+    fn of_texts(table: &LogTable, texts: &[String]) -> Option<LogTable> {
+        let files = table.files.iter().zip(texts);
+        let files = files.map(|(file, text)| {
+            let declared = Declaration::from_json(text).unwrap();
+            (file.object.clone(), declared)
+        });
+        LogTable::of_catalog("t", files, Format::Delta)
+    }
+
+    #[test]
+    fn names_of_fields_within_columns_are_in_a_catalog_once_a_table() {
+        let table = table(1_000, 100);
+        let texts = texts(&table);
+        let size = |texts: &[String]| texts.iter().map(String::len).sum::<usize>();
+        assert!(size(&texts[..1]) > 5_000, "{}", texts[0]);
+        assert!(size(&texts[1..]) < 1_000 * 300, "{}", texts[1]);
+        let read = of_texts(&table, &texts).unwrap();
+        assert_eq!(read, table);
+        let said = |file: &LogFile| file.logged.reading.logged.as_ref()?.nested.clone();
+        let names = |file: &LogFile| std::ptr::from_ref(said(file).unwrap().names().unwrap());
+        assert_eq!(names(&read.files[1]), names(&read.files[1_000]));
+        // Files of other names than their log has are to be read by a log that is read anew.
+        let other = self::texts(&self::table(0, 99)).remove(0);
+        let mut torn = texts.clone();
+        torn[0] = other;
+        assert_eq!(of_texts(&table, &torn), None);
     }
 }

@@ -232,8 +232,7 @@ impl Table {
             .build();
         let root = self.root()?;
         let snapshot = Snapshot::builder_for(root.as_str()).build(&engine)?;
-        let (table, nested) = schema(&snapshot)?;
-        let nested = (!nested.fields.is_empty()).then(|| Box::new(nested));
+        let table = schema(&snapshot)?;
         let scan = snapshot
             .scan_builder()
             .without_row_transforms()
@@ -246,7 +245,7 @@ impl Table {
             let known = files.len();
             self.files(batch.record_batch(), &root, &mut files)?;
             for (_, _, logged) in &mut files[known..] {
-                logged.nested.clone_from(&nested);
+                logged.nested.clone_from(&table.nested);
             }
         }
         Ok(Found { table, files })
@@ -382,7 +381,7 @@ fn partition(values: &Arc<dyn Array>, row: usize) -> Result<Vec<Constant>, Wrong
 }
 
 /// The table's columns, what is said of it, and what fields within columns are called.
-fn schema(snapshot: &SnapshotRef) -> Result<(LoggedTable, NestedNames), Wrong> {
+fn schema(snapshot: &SnapshotRef) -> Result<LoggedTable, Wrong> {
     let schema = snapshot.schema();
     if schema.num_fields() > MOST_COLUMNS {
         let cause = format!(
@@ -412,13 +411,13 @@ fn schema(snapshot: &SnapshotRef) -> Result<(LoggedTable, NestedNames), Wrong> {
         nested.only = true;
     }
     let nested = bounded_names(nested, &mut notes);
-    let table = LoggedTable {
+    Ok(LoggedTable {
         columns: columns.collect::<KernelResult<_>>()?,
         description: metadata.description().map(one_line),
         key: Vec::new(),
         notes,
-    };
-    Ok((table, nested))
+        nested,
+    })
 }
 
 /// Takes the fields within a field whose columns are mapped, by their places in files.

@@ -212,6 +212,7 @@ impl Table<'_> {
             description: comment.map(|it| one_line(it)),
             key: self.metadata.key(),
             notes,
+            nested: nested.clone(),
         };
         let said = Logged {
             table: Some(table),
@@ -224,7 +225,6 @@ impl Table<'_> {
         let log = ObjectRecord { modified_ms, ..log };
         let log = LogFile::new(log, Format::Iceberg, said);
         let files = self.files(none).await?;
-        let nested = (!nested.fields.is_empty()).then(|| Box::new(nested));
         let (mut named, mut stated, mut deletes) = (Vec::new(), Vec::new(), 0);
         for file in &files.data {
             let logged = Logged {

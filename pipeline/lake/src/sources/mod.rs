@@ -18,8 +18,8 @@ use std::ops::Bound;
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use limn_formats::{FileError, FileErrorKind, ObjectRecord, ObjectVersion, member};
-use limn_profile::NestedNames;
 use limn_profile::text::counted;
+use limn_profile::{NestedNames, SharedNames};
 use limn_store::{Store, one_line};
 
 use crate::layout::{LogFile, LogTable, NamedFiles};
@@ -34,19 +34,19 @@ const METADATA: &str = "metadata";
 /// The folder of a Hudi table's properties and timeline.
 const HOODIE: &str = ".hoodie";
 
-/// Names of fields within columns that are said of each file, at most.
+/// Names of fields within columns that are said of a table's files, at most.
 const MOST_NESTED: usize = 512;
 
-/// Names of fields within columns, if they are not too many to be said of each file; a note where
-/// they are.
-fn bounded(nested: NestedNames, notes: &mut Vec<String>) -> NestedNames {
+/// Names of fields within columns, if they are not too many to be looked up in each file; a note
+/// where they are.
+fn bounded(nested: NestedNames, notes: &mut Vec<String>) -> Option<SharedNames> {
     if nested.fields.len() <= MOST_NESTED {
-        return nested;
+        return SharedNames::of(nested);
     }
     notes.push(format!(
         "more than {MOST_NESTED} fields within columns have other names in files, or may have: they keep those"
     ));
-    NestedNames::default()
+    None
 }
 
 /// A kind of table that has a log.

@@ -177,8 +177,12 @@ fn pairs_that_are_a_map_are_one() {
     let map = of(r#", "logicalType": "map""#, "string");
     assert!(map.json.contains(r#""type":"map""#), "{}", map.json);
     assert_eq!(map.fields_within(), [(path(&["x", "value", "a"]), Some(4))]);
-    for list in [of("", "string"), of(r#", "logicalType": "map""#, "int")] {
+    let list = of("", "string");
+    assert_eq!(list.fields_within().len(), 3);
+    let pairs = of(r#", "logicalType": "map""#, "int");
+    let a = (path(&["x", "element", "value", "a"]), Some(4));
+    assert_eq!(pairs.fields_within(), [a]);
+    for list in [list, pairs] {
         assert!(list.json.contains(r#""type":"array""#), "{}", list.json);
-        assert_eq!(list.fields_within().len(), 3);
     }
 }

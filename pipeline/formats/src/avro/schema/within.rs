@@ -21,6 +21,16 @@ impl Schema {
         found: &mut Vec<(Vec<String>, Option<i32>)>,
     ) {
         match &self.nodes[node] {
+            Node::Array(pair) if self.maps.contains(&node) => {
+                path.push(ELEMENT.to_owned());
+                for (part, name, _) in self.parts(*pair) {
+                    // Keys and values are no fields of a struct: none is renamed or dropped.
+                    path.push(name.clone());
+                    self.within(part, path, found);
+                    path.pop();
+                }
+                path.pop();
+            }
             Node::Array(part) | Node::Map(part) => {
                 let is_list = matches!(&self.nodes[node], Node::Array(_));
                 path.push(if is_list { ELEMENT } else { VALUE }.to_owned());
@@ -34,16 +44,26 @@ impl Schema {
                     self.within(*one, path, found);
                 }
             }
-            Node::Record(parts) => {
-                let fields = self.fields.get(&node).into_iter().flatten();
-                for (part, (name, id)) in parts.iter().zip(fields) {
+            Node::Record(_) => {
+                for (part, name, id) in self.parts(node) {
                     path.push(name.clone());
-                    found.push((path.clone(), *id));
-                    self.within(*part, path, found);
+                    found.push((path.clone(), id));
+                    self.within(part, path, found);
                     path.pop();
                 }
             }
             _ => {}
         }
+    }
+
+    /// The fields of a record: their types, names and ids.
+    fn parts(&self, record: usize) -> impl Iterator<Item = (usize, &String, Option<i32>)> {
+        let parts: &[usize] = match &self.nodes[record] {
+            Node::Record(parts) => parts,
+            _ => &[],
+        };
+        let fields = self.fields.get(&record).into_iter().flatten();
+        let parts = parts.iter().zip(fields);
+        parts.map(|(part, (name, id))| (*part, name, *id))
     }
 }

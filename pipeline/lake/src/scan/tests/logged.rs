@@ -157,6 +157,7 @@ async fn columns_are_the_logs_whatever_files_call_them() {
         description: Some("What was sold".to_owned()),
         key: vec!["n".to_owned()],
         notes: Vec::new(),
+        nested: None,
     })
     .await;
     let narrow: ArrayRef = Arc::new(Int32Array::from(vec![1, 2]));

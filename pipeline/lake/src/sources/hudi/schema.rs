@@ -119,6 +119,7 @@ pub(super) async fn table(
         description: None,
         key,
         notes,
+        nested: None,
     })
 }
 
