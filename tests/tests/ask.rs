@@ -424,6 +424,14 @@ fn a_node_answers_each_caller_from_his_tables() {
     assert_eq!(numbers(&last["answer"], "spent"), (6, 0));
     let again = ask(&geo, "*/*", &body).ok();
     assert_eq!(numbers(&again, "spent"), (0, 6));
+    // A statement with functions of the same sentence asks nothing that is known.
+    let function = json!({"sql": "SELECT sum(v.cost) AS cost FROM geo.visits v WHERE sem_filter('{city} is in Asia')"});
+    let judged = ask(&geo, "*/*", &function).ok();
+    assert_eq!(
+        (&judged["rows"], numbers(&judged, "spent")),
+        (&json!([[55]]), (0, 4))
+    );
+    ask(&geo, "*/*", &json!({"sql": "SELECT max(pay) FROM hr.pay"})).is_error(404, "not_found");
     // A table that he may not see is none: in a plan, by name, and to rules.
     let pay = plan(
         &[sql(
@@ -451,6 +459,9 @@ fn a_node_answers_each_caller_from_his_tables() {
         json!({"plan": {"version": 2, "stages": [], "answer": "a"}}),
         json!({"plan": asian("{town} is in Asia")}),
         json!({"plan": pay, "tables": ["hr/pay"]}),
+        json!({"plan": pay, "sql": "SELECT 1"}),
+        json!({"sql": "SELECT 1", "prefix": "hr"}),
+        json!({"sql": "SELECT * FROM geo.visits WHERE cost > 1 OR sem_filter('{city} is far')"}),
         json!({"plan": asian("{city} is far"), "budget_tokens": 10}),
     ] {
         ask(&all, "*/*", &wrong).is_error(400, "bad_request");

@@ -1,6 +1,8 @@
 //! An answer in words: its value, its row, how many rows there are, why there are none; and what
 //! ties where it was cut.
 
+use std::collections::HashSet;
+
 use limn_sql::Tie;
 use limn_store::one_line;
 use serde_json::{Number, Value};
@@ -66,8 +68,11 @@ pub(crate) fn tie_note(tie: &Tie, columns: &[Column], values: &[Vec<Value>]) -> 
     let differs = |at: &usize| values.iter().any(|row| row[*at] != values[0][*at]);
     let at = (0..columns.len()).find(differs).unwrap_or(0);
     let named = values.iter().filter_map(|row| row.get(at));
-    let mut named: Vec<String> = named.map(|it| shown(&columns[at], it)).collect();
-    if tie.is_more || tie.count > named.len() {
+    let is_more = tie.is_more || tie.count > values.len();
+    let mut known = HashSet::new();
+    let named = named.map(|it| shown(&columns[at], it));
+    let mut named: Vec<String> = named.filter(|it| known.insert(it.clone())).collect();
+    if is_more {
         named.push("…".to_owned());
     }
     let (tied, place, kept) = (tied(tie), tie.place, tie.kept);

@@ -294,8 +294,10 @@ fn joins(
     let size = SetSize::Given(reads.len());
     let found = sets.find(&candidates, &asked.parts, size, known)?;
     let joins = found.plan.joins.iter();
-    let is_known =
-        |join: &Join| join.basis == Basis::Graph || !known.has_compared(&join.left, &join.right);
+    let is_known = |join: &Join| {
+        let has_values = join.containment.is_some();
+        join.basis == Basis::Graph || !has_values || !known.has_compared(&join.left, &join.right)
+    };
     let joins = joins.filter(|join| is_known(join));
     let joins = joins.map(|join| CellsJoin::of(join));
     let is_seen = |join: &CellsJoin| {

@@ -18,6 +18,8 @@ use crate::dialect::Sql;
 use crate::inputs::Input;
 use crate::shape::{self, Key};
 
+/// Functions that skip NULLs.
+const SKIPPING: [&str; 6] = ["avg", "sum", "count", "max", "min", "median"];
 /// What a statement calls the rows of the answer, with as many signs behind it as make it new.
 const ANSWER: &str = "limn_answer";
 /// Rows of the answer whose rows are looked for.
@@ -61,8 +63,12 @@ pub(crate) fn behind(query: &Query) -> Option<Behind> {
     let SetExpr::Select(select) = query.body.as_ref() else {
         return None;
     };
-    let aggregates = aggregates(select);
     let is_grouped = shape::is_grouped(select);
+    let mut aggregates = aggregates(select);
+    if is_grouped {
+        // Rows without a value are of their group.
+        aggregates.iter_mut().for_each(|it| it.given = None);
+    }
     let is_made_of_several = is_grouped || !aggregates.is_empty();
     if select.from.is_empty() || select.qualify.is_some() || !is_made_of_several {
         return None;
@@ -81,10 +87,12 @@ pub(crate) fn behind(query: &Query) -> Option<Behind> {
                 true => {
                     let all = of_groups.into_iter().flatten().chain(held);
                     let all: Vec<String> = all.collect();
-                    Some(format!(
-                        "EXISTS (SELECT 1 FROM {name} WHERE {})",
-                        all.join(" AND ")
-                    ))
+                    // Rows that are all one group have nothing to be of.
+                    let is_any = !all.is_empty();
+                    is_any.then(|| {
+                        let all = all.join(" AND ");
+                        format!("EXISTS (SELECT 1 FROM {name} WHERE {all})")
+                    })
                 }
                 false => held,
             }
@@ -135,7 +143,9 @@ fn held_by(aggregates: &[Aggregate], answer: Option<&str>) -> Option<String> {
         let extreme = it.extreme.as_ref().zip(answer);
         let extreme =
             extreme.map(|((at, of), answer)| format!("{answer}.{} = ({of})", column(answer, *at)));
-        let both: Vec<String> = filter.into_iter().chain(extreme).collect();
+        let given = it.given.as_ref().filter(|_| extreme.is_none());
+        let given = given.map(|of| format!("({of}) IS NOT NULL"));
+        let both: Vec<String> = filter.into_iter().chain(extreme).chain(given).collect();
         (!both.is_empty()).then(|| both.join(" AND "))
     });
     let each: Vec<String> = each.collect::<Option<_>>()?;
@@ -167,6 +177,8 @@ fn parsed(condition: &str) -> Option<Expr> {
 struct Aggregate {
     /// Which rows it is of.
     filter: Option<Expr>,
+    /// What is counted or computed, which skips NULLs.
+    given: Option<Expr>,
     /// For the greatest or least value, the place where that comes out, and of what it is.
     extreme: Option<(usize, Expr)>,
 }
@@ -185,8 +197,9 @@ fn aggregates(select: &Select) -> Vec<Aggregate> {
         let whole = shape::item(select, at);
         all.extend(search.found.into_iter().map(|function| {
             let is_whole = matches!(whole, Some(Expr::Function(it)) if *it == function);
-            let extreme = extreme_of(&function).filter(|_| is_whole);
+            let extreme = argument(&function, &["max", "min"]).filter(|_| is_whole);
             Aggregate {
+                given: argument(&function, &SKIPPING).cloned(),
                 extreme: extreme.map(|it| (at, it.clone())),
                 filter: function.filter.map(|it| *it),
             }
@@ -195,14 +208,16 @@ fn aggregates(select: &Select) -> Vec<Aggregate> {
     all
 }
 
-/// What a function is the greatest or least value of.
-fn extreme_of(function: &Function) -> Option<&Expr> {
+/// The only argument of a function that is called one of these.
+fn argument<'a>(function: &'a Function, names: &[&str]) -> Option<&'a Expr> {
     let name = function.name.to_string().to_lowercase();
     let FunctionArguments::List(list) = &function.args else {
         return None;
     };
-    match (name.as_str(), list.args.as_slice()) {
-        ("max" | "min", [FunctionArg::Unnamed(FunctionArgExpr::Expr(of))]) => Some(of),
+    match list.args.as_slice() {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(of))] => {
+            names.contains(&name.as_str()).then_some(of)
+        }
         _ => None,
     }
 }

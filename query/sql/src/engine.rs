@@ -267,7 +267,9 @@ impl Planner {
         let behind = behind::behind(&query);
         let condition = shape::condition(&query);
         let inputs = self.inputs.as_ref();
-        let pasted = inputs.and_then(|inputs| pasted::pasted(&query, inputs));
+        // A statement cannot say which lake it means.
+        let pasted = inputs.filter(|_| !self.engine.catalogue.has_several_lakes());
+        let pasted = pasted.and_then(|inputs| pasted::pasted(&query, inputs));
         let deciding = shape::deciding(&query).filter(|_| self.engine.finds_ties && !explains);
         let mut walk = Walk::new(&self.engine.catalogue, self.inputs.as_ref(), &notes);
         walk.query(&mut query, &Withs::default(), None)?;

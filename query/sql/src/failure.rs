@@ -138,6 +138,10 @@ fn of_function(cause: &str) -> Option<String> {
     let known = FUNCTIONS.iter().find(|it| it.0.eq_ignore_ascii_case(name));
     let instead = match (known, functions::like(name).as_slice()) {
         (Some((_, instead)), _) => format!("write {instead}"),
+        _ if name.to_lowercase().starts_with("sem_") => {
+            "functions that ask a language model are for answers: limn ask --sql, or sql of /v1/ask"
+                .to_owned()
+        }
         (None, []) => "there are those of DataFusion".to_owned(),
         (None, like) => format!("did you mean {}?", like.join(" or ")),
     };

@@ -4,7 +4,8 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, ObjectName, OrderByExpr, OrderByKind, Query, TableFactor, VisitMut, VisitorMut,
+    Expr, FunctionArgumentClause, FunctionArguments, Ident, NamedWindowDefinition, NamedWindowExpr,
+    ObjectName, OrderByExpr, OrderByKind, Query, SetExpr, TableFactor, VisitMut, VisitorMut,
     WindowType,
 };
 
@@ -41,14 +42,24 @@ impl VisitorMut for Names<'_> {
         {
             order.iter_mut().for_each(nulls_last);
         }
+        windows(&mut query.body);
         ControlFlow::Continue(())
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let Expr::Function(function) = expr
-            && let Some(WindowType::WindowSpec(window)) = &mut function.over
-        {
+        let Expr::Function(function) = expr else {
+            return ControlFlow::Continue(());
+        };
+        if let Some(WindowType::WindowSpec(window)) = &mut function.over {
             window.order_by.iter_mut().for_each(nulls_last);
+        }
+        function.within_group.iter_mut().for_each(nulls_last);
+        if let FunctionArguments::List(list) = &mut function.args {
+            for clause in &mut list.clauses {
+                if let FunctionArgumentClause::OrderBy(order) = clause {
+                    order.iter_mut().for_each(nulls_last);
+                }
+            }
         }
         ControlFlow::Continue(())
     }
@@ -71,6 +82,24 @@ impl VisitorMut for Names<'_> {
             // A query of WITH.
             Err(_) => ControlFlow::Continue(()),
         }
+    }
+}
+
+/// The windows that a SELECT names.
+fn windows(body: &mut SetExpr) {
+    match body {
+        SetExpr::Select(select) => {
+            for NamedWindowDefinition(_, window) in &mut select.named_window {
+                if let NamedWindowExpr::WindowSpec(window) = window {
+                    window.order_by.iter_mut().for_each(nulls_last);
+                }
+            }
+        }
+        SetExpr::SetOperation { left, right, .. } => {
+            windows(left);
+            windows(right);
+        }
+        _ => {}
     }
 }
 

@@ -52,18 +52,27 @@ pub fn files_of(record: &TableRecord) -> Result<Vec<(TableFile, FileSummary)>, S
         cause,
     };
     let name = TableName::parse(&record.name).map_err(|error| unreadable(error.to_string()))?;
+    let other_limn = |path: &str| {
+        let path = one_line(path);
+        unreadable(format!(
+            "another version of limn has indexed {path}; run limn index again"
+        ))
+    };
     let mut files = Vec::new();
     for (file, summary) in readable(record) {
-        let other_limn = || {
-            let path = one_line(&file.path);
-            unreadable(format!(
-                "another version of limn has indexed {path}; run limn index again"
-            ))
-        };
-        let summary = FileSummary::from_json(summary).map_err(|_| other_limn())?;
+        let summary = FileSummary::from_json(summary).map_err(|_| other_limn(&file.path))?;
         let declared = file.declared.as_deref().map(Declaration::from_json);
-        let declared = declared.transpose().map_err(|_| other_limn())?;
+        let declared = declared.transpose().map_err(|_| other_limn(&file.path))?;
         files.push((table_file(file, record, &name, declared), summary));
+    }
+    let table = files
+        .iter()
+        .find_map(|(file, _)| file.logged_table().cloned());
+    for (file, _) in &mut files {
+        let mut declared = file.declared.iter_mut();
+        if !declared.all(|it| Declaration::complete(it, table.as_ref())) {
+            return Err(other_limn(&file.object.path));
+        }
     }
     let is_log_alone = files.iter().all(|(file, _)| file.format.is_log());
     if is_log_alone && record.files_now().count() > files.len() || files.is_empty() {

@@ -1,7 +1,10 @@
 //! What a SELECT groups by and orders by, as it is written.
 
+use std::ops::ControlFlow;
+
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, Value,
+    Expr, GroupByExpr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, Value,
+    visit_expressions,
 };
 
 /// A key of groups.
@@ -37,7 +40,10 @@ pub(crate) fn keys(select: &Select) -> Option<Vec<Key>> {
     let keys = by.iter().map(|it| {
         let at = place(select, it)?;
         let expr = at.and_then(|at| item(select, at)).unwrap_or(it).clone();
-        Some(Key { expr, at })
+        // A column is meant before the alias of what is made of it.
+        let is_of_itself =
+            matches!(it, Expr::Identifier(name) if expr != *it && names(&expr, name));
+        (!is_of_itself).then_some(Key { expr, at })
     });
     keys.collect()
 }
@@ -69,7 +75,24 @@ pub(crate) fn condition(query: &Query) -> Option<String> {
     };
     let conditions = [&select.selection, &select.having].into_iter().flatten();
     let conditions: Vec<String> = conditions.map(Expr::to_string).collect();
-    (!conditions.is_empty()).then(|| conditions.join(" AND "))
+    match conditions.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        several => Some(format!("({})", several.join(") AND ("))),
+    }
+}
+
+/// Whether an expression has a column of this name.
+fn names(expr: &Expr, name: &Ident) -> bool {
+    let is_it = |it: &Ident| it.value.eq_ignore_ascii_case(&name.value);
+    let found = visit_expressions(expr, |it| match it {
+        Expr::Identifier(column) if is_it(column) => ControlFlow::Break(()),
+        Expr::CompoundIdentifier(parts) if parts.last().is_some_and(is_it) => {
+            ControlFlow::Break(())
+        }
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 /// The place of what comes out that an expression means: by its number, its alias, or as it is

@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 
 pub use datafusion::sql::sqlparser::ast;
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, Visit, Visitor, visit_relations_mut};
-use limn_segment::TableKey;
+use limn_segment::TableRecord;
 
 use crate::error::SqlError;
 use crate::statement::Statement;
@@ -21,7 +22,7 @@ pub struct Named {
     /// The query.
     pub statement: String,
     /// The tables, by the names that it gives them.
-    pub tables: BTreeMap<String, TableKey>,
+    pub tables: BTreeMap<String, Arc<TableRecord>>,
 }
 
 impl Engine {
@@ -36,7 +37,7 @@ impl Engine {
     fn named_in(&self, mut query: Query) -> Result<Named, SqlError> {
         let mut withs = Withs::default();
         let _ = query.visit(&mut withs);
-        let mut tables = BTreeMap::new();
+        let mut tables: BTreeMap<String, Arc<TableRecord>> = BTreeMap::new();
         let failed = visit_relations_mut(&mut query, |relation| {
             let written = names::parts(relation);
             let is_with = |name: &str| withs.0.contains(&name.to_lowercase());
@@ -52,20 +53,17 @@ impl Engine {
                 .last()
                 .map(|it| (*it).to_owned())
                 .unwrap_or_default();
-            let is_other = |it: &TableKey| *it != record.key();
+            let is_other = |it: &Arc<TableRecord>| it.key() != record.key();
             if tables.get(&own).is_some_and(is_other) {
                 return ControlFlow::Break(SqlError::AmbiguousTable {
                     name: own,
-                    tables: tables
-                        .values()
-                        .map(|it: &TableKey| it.name.clone())
-                        .collect(),
+                    tables: tables.values().map(|it| it.name.clone()).collect(),
                 });
             }
             if let Some(last) = relation.0.pop() {
                 *relation = ObjectName(vec![last]);
             }
-            tables.insert(own, record.key());
+            tables.insert(own, record);
             ControlFlow::Continue(())
         });
         match failed {

@@ -181,6 +181,7 @@ impl Seen {
         let fields: Vec<SortField> = fields.collect();
         if self.has_ended || !RowConverter::supports_fields(&fields) {
             self.has_ended = true;
+            self.rows += own.num_rows();
             return Ok(());
         }
         let converter = match &mut self.converter {

@@ -9,9 +9,9 @@
 //! 1.13), 144 of questions and prose at 1.04 to 1.88 times (medians 1.3 and 1.4).
 //!
 //! What a prompt is likely to cost is another number, which is not meant to be high: a word's first
-//! eight letters are one token there. Measured (2026-11-26) against Qwen2.5's tokenizer, summed: the
-//! instructions of operators 1.06 times their tokens, questions 1.03, 40 pieces of tables 0.99, SQL
-//! 1.11, columns of tables 1.19; by the rule above these are 1.28, 1.29, 1.07, 1.34 and 1.41.
+//! eight letters are one token there. Measured (2026-11-26) against Qwen2.5's tokenizer, summed:
+//! the instructions of operators 1.06 times their tokens, questions 1.03, 40 pieces of tables 0.99,
+//! SQL 1.11, columns of tables 1.19; by the rule above these are 1.28, 1.29, 1.07, 1.34 and 1.41.
 
 /// Tokens that a chat format puts around a prompt's parts.
 pub(super) const FORMAT: usize = 16;

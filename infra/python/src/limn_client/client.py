@@ -307,6 +307,7 @@ class Client:
         lake: Optional[str] = None,
         prefix: Optional[str] = None,
         plan: Any = None,
+        sql: Optional[str] = None,
         plan_only: Optional[bool] = None,
         budget_tokens: Optional[int] = None,
     ) -> AskAnswer:
@@ -324,6 +325,7 @@ class Client:
         :param lake: only tables of the lake of this URL, where several lakes have a table of one name.
         :param prefix: only tables at this path or below it, where none are named.
         :param plan: a plan to run, such as an edited one of an answer (``docs/plan.md``).
+        :param sql: a statement that answers instead; it may have semantic functions (``docs/plan.md``).
         :param plan_only: whether the plan is not run: what it will cost is said.
         :param budget_tokens: how many tokens running the plan may take; the node has a limit of its own.
         """
@@ -334,6 +336,7 @@ class Client:
             lake=lake,
             prefix=prefix,
             plan=plan,
+            sql=sql,
             plan_only=plan_only,
             budget_tokens=budget_tokens,
         )

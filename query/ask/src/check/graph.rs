@@ -6,7 +6,7 @@ use super::{Fault, Faults};
 use crate::plan::{Plan, VERSION};
 
 /// Stages of a plan.
-const MOST_STAGES: usize = 64;
+pub(crate) const MOST_STAGES: usize = 64;
 /// Letters of a stage's name.
 const MOST_LETTERS: usize = 64;
 /// How alike a name must be to be suggested, 0 to 1.

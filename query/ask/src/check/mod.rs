@@ -13,6 +13,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 pub use fault::{Fault, Faults};
+pub(crate) use graph::MOST_STAGES;
 use limn_sql::cells::type_word;
 use limn_sql::{Engine, Input, Inputs};
 

@@ -15,7 +15,7 @@ use crate::plan::{ColumnSpec, Instruction, ValueType};
 pub(super) const PREFIX: &str = "sem_";
 
 /// A semantic function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Function {
     /// Whether a sentence is true of a row.
     Filter,
@@ -59,7 +59,7 @@ impl Function {
             Function::Agg => {
                 "as an item of the outermost SELECT, alone or beside columns of GROUP BY"
             }
-            Function::Fact => "wherever a value may",
+            Function::Fact => "wherever a value may, but in LIMIT, OFFSET and FETCH",
         }
     }
 
@@ -128,7 +128,7 @@ pub(super) fn with_texts(query: &mut Query) {
 }
 
 /// What a call has in its brackets.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Call {
     function: Function,
     text: String,

@@ -1,10 +1,10 @@
 //! The columns that the first stage of a statement selects, and what they are called from there on.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use limn_sql::syntax::ast::{
-    Expr, Ident, SelectItem, TableFactor, TableWithJoins, VisitMut, VisitorMut,
+    Expr, Ident, SelectItem, TableAlias, TableFactor, TableWithJoins, VisitMut, VisitorMut,
     WildcardAdditionalOptions,
 };
 
@@ -17,6 +17,8 @@ use crate::write::lexer;
 #[derive(Debug)]
 pub(super) struct Columns {
     list: Vec<Column>,
+    /// Their places in the list, by what is the same however a column is written.
+    places: HashMap<Vec<Part>, usize>,
     /// Names that are taken, in small letters.
     taken: HashSet<String>,
     /// What stands in FROM may be called so.
@@ -24,6 +26,9 @@ pub(super) struct Columns {
     /// All columns of the one source are selected.
     all: bool,
 }
+
+/// A part of a column's name, and its quotes.
+type Part = (Option<char>, String);
 
 #[derive(Debug)]
 struct Column {
@@ -35,6 +40,7 @@ impl Columns {
     pub(super) fn new(from: &[TableWithJoins], all: bool) -> Columns {
         Columns {
             list: Vec::new(),
+            places: HashMap::new(),
             taken: HashSet::new(),
             sources: sources(from),
             all,
@@ -49,14 +55,16 @@ impl Columns {
         if self.all {
             return last.clone();
         }
-        if let Some(known) = self.list.iter().find(|it| are_same(&it.written, written)) {
-            return known.own.clone();
+        let parts: Vec<Part> = written.iter().map(part).collect();
+        if let Some(place) = self.places.get(&parts) {
+            return self.list[*place].own.clone();
         }
         let name = self.fresh(&last.value);
         let own = match name == last.value {
             true => last.clone(),
             false => ident(&name),
         };
+        self.places.insert(parts, self.list.len());
         self.list.push(Column {
             written: written.to_vec(),
             own: own.clone(),
@@ -72,6 +80,11 @@ impl Columns {
         let free = free.unwrap_or_default();
         self.taken.insert(free.to_lowercase());
         free
+    }
+
+    /// Names that the SELECT list gives: no further column gets one.
+    pub(super) fn reserve(&mut self, names: impl IntoIterator<Item = String>) {
+        self.taken.extend(names);
     }
 
     /// What selects them.
@@ -155,12 +168,12 @@ pub(super) fn ident(name: &str) -> Ident {
     }
 }
 
-fn are_same(a: &[Ident], b: &[Ident]) -> bool {
-    let same = |(a, b): (&Ident, &Ident)| match (a.quote_style, b.quote_style) {
-        (None, None) => a.value.to_lowercase() == b.value.to_lowercase(),
-        (a_quote, b_quote) => a_quote == b_quote && a.value == b.value,
-    };
-    a.len() == b.len() && a.iter().zip(b).all(same)
+/// A part of a column's name: without quotes, case is no difference.
+fn part(written: &Ident) -> Part {
+    match written.quote_style {
+        None => (None, written.value.to_lowercase()),
+        quote => (quote, written.value.clone()),
+    }
 }
 
 /// What may stand before a column, in small letters.
@@ -169,13 +182,25 @@ fn sources(from: &[TableWithJoins]) -> Vec<String> {
         let joined = it.joins.iter().map(|join| &join.relation);
         std::iter::once(&it.relation).chain(joined)
     });
-    let names = relations.filter_map(|relation| match relation {
-        TableFactor::Table { name, alias, .. } => match alias {
-            Some(alias) => Some(alias.name.value.to_lowercase()),
-            None => Some(name.0.last()?.as_ident()?.value.to_lowercase()),
-        },
-        TableFactor::Derived { alias, .. } => Some(alias.as_ref()?.name.value.to_lowercase()),
+    let names = relations.filter_map(|relation| match (alias(relation), relation) {
+        (Some(alias), _) => Some(alias.name.value.to_lowercase()),
+        (None, TableFactor::Table { name, .. }) => {
+            Some(name.0.last()?.as_ident()?.value.to_lowercase())
+        }
         _ => None,
     });
     names.collect()
+}
+
+/// What FROM calls one of its parts.
+pub(super) fn alias(factor: &TableFactor) -> Option<&TableAlias> {
+    match factor {
+        TableFactor::Table { alias, .. }
+        | TableFactor::Derived { alias, .. }
+        | TableFactor::TableFunction { alias, .. }
+        | TableFactor::Function { alias, .. }
+        | TableFactor::UNNEST { alias, .. }
+        | TableFactor::NestedJoin { alias, .. } => alias.as_ref(),
+        _ => None,
+    }
 }

@@ -4,6 +4,7 @@ use limn_sql::SqlError;
 use thiserror::Error;
 
 use super::{Function, Place};
+use crate::check::MOST_STAGES;
 use crate::plan::InstructionError;
 
 /// Why a statement with semantic functions is no plan.
@@ -49,7 +50,7 @@ pub enum NotCompiled {
     },
     /// A query is within what runs after a semantic function.
     #[error(
-        "a query {place} cannot stand beside {function}: put it into WHERE, or into a query in FROM"
+        "a query {place} cannot stand beside {function}: put it into a condition of its own in WHERE, or into a query in FROM"
     )]
     QueryBeside {
         /// The function.
@@ -57,6 +58,11 @@ pub enum NotCompiled {
         /// Where the query stands.
         place: Place,
     },
+    /// It takes more stages than a plan may have.
+    #[error(
+        "the statement takes more than {MOST_STAGES} stages: each sem_filter is one, and each sem_map and sem_fact that differs from others"
+    )]
+    TooManyStages,
     /// `*` stands where the columns have to be known.
     #[error("* cannot stand beside {0} here: name the columns")]
     Wildcard(Function),

@@ -7,6 +7,7 @@ use limn_sql::syntax::ast::{Expr, Ident, VisitMut, visit_expressions_mut};
 use super::call::Call;
 use super::columns::{Columns, ident};
 use super::{Function, NotCompiled};
+use crate::check::MOST_STAGES;
 use crate::plan::SemMap;
 
 /// Maps, each once.
@@ -33,6 +34,9 @@ impl<'a> Maps<'a> {
         let call = Call::read(Function::Map, expr)?;
         if let Some((_, map)) = self.done.iter().find(|it| it.0 == call) {
             return Ok(ident(&map.output.name));
+        }
+        if self.done.len() >= MOST_STAGES {
+            return Err(NotCompiled::TooManyStages);
         }
         let instruction = self.columns.instruction(&call)?;
         let output = call.output(self.columns.fresh(name))?;

@@ -20,6 +20,7 @@ mod maps;
 mod outer;
 mod place;
 mod ranked;
+mod scope;
 mod select;
 mod split;
 mod stages;
@@ -36,16 +37,25 @@ pub use place::Place;
 
 use crate::plan::{Operation, Plan, Source, SqlStage, Stage};
 
-/// The stages of a statement over these inputs, the last of which has its rows; `None` for one
+/// A table that a statement names.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// What it is.
+    pub source: Source,
+    /// The names of its columns: in WHERE they come before the aliases of maps.
+    pub columns: Vec<String>,
+}
+
+/// The stages of a statement over these tables, the last of which has its rows; `None` for one
 /// without semantic functions, which is SQL as it is.
 ///
 /// # Errors
 /// It is no query that reads, or has a function where it cannot stand.
 pub fn compile(
     statement: &str,
-    inputs: &BTreeMap<String, Source>,
+    tables: &BTreeMap<String, Table>,
 ) -> Result<Option<Vec<Stage>>, NotCompiled> {
-    syntax::with_query(statement, |query| select::compiled(query, inputs))?
+    syntax::with_query(statement, |query| select::compiled(query, tables))?
 }
 
 /// The plan of a statement that names tables as `limn sql` does, with semantic functions or
@@ -55,14 +65,21 @@ pub fn compile(
 /// As [`compile`]; a table that there is not.
 pub fn plan_of(engine: &Engine, statement: &str, question: String) -> Result<Plan, NotCompiled> {
     let named = engine.named(statement)?;
-    let tables = named.tables.into_iter().map(|(own, table)| {
-        let (name, lake) = (table.name, Some(table.lake));
-        (own, Source::Table { name, lake })
+    let tables = named.tables.iter().map(|(own, record)| {
+        let table = Table {
+            source: Source::Table {
+                name: record.name.clone(),
+                lake: Some(record.lake.clone()),
+            },
+            columns: record.columns.iter().map(|it| it.name.clone()).collect(),
+        };
+        (own.clone(), table)
     });
-    let inputs: BTreeMap<String, Source> = tables.collect();
-    let stages = compile(&named.statement, &inputs)?;
+    let tables: BTreeMap<String, Table> = tables.collect();
+    let stages = compile(&named.statement, &tables)?;
     let stages = stages.unwrap_or_else(|| {
-        let statement = named.statement;
+        let inputs = tables.into_iter().map(|(own, it)| (own, it.source));
+        let (inputs, statement) = (inputs.collect(), named.statement);
         vec![Stage {
             name: stages::ANSWER.to_owned(),
             operation: Operation::Sql(SqlStage { inputs, statement }),

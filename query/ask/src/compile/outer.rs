@@ -1,12 +1,12 @@
 //! What a statement is beside its FROM and what runs before a model: it runs over the rows that
 //! come out of semantic stages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
 use limn_sql::syntax::ast::{
-    Expr, GroupByExpr, Ident, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr,
-    visit_expressions_mut,
+    Expr, GroupByExpr, Ident, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, VisitMut,
+    VisitorMut, With,
 };
 
 use super::call::Call;
@@ -15,7 +15,7 @@ use super::maps::Maps;
 use super::place::{Place, calls, has_query, refuse};
 use super::split::all;
 use super::stages::{ANSWER, Stages, all_of, query_of};
-use super::{Function, NotCompiled};
+use super::{Function, NotCompiled, Table, scope};
 use crate::plan::SemMap;
 
 /// What runs after the semantic stages.
@@ -45,15 +45,14 @@ impl Outer {
         }
     }
 
-    /// WHERE, which is taken out. What stands there by the alias of a map is that map: SQL knows no
-    /// aliases in WHERE.
-    pub(super) fn selection(&mut self) -> Option<Expr> {
+    /// WHERE, which is taken out. What stands there by the alias of a map is that map, unless a
+    /// column is called so: SQL knows no aliases in WHERE.
+    pub(super) fn selection(
+        &mut self,
+        with: Option<&With>,
+        tables: &BTreeMap<String, Table>,
+    ) -> Option<Expr> {
         let mut selection = self.select.selection.take();
-        self.with_maps_by_alias(&mut selection);
-        selection
-    }
-
-    fn with_maps_by_alias(&self, selection: &mut Option<Expr>) {
         let items = self.select.projection.iter();
         let maps = items.filter_map(|item| match item {
             SelectItem::ExprWithAlias { expr, alias } => (Function::of(expr)
@@ -61,15 +60,13 @@ impl Outer {
             .then(|| (alias.value.to_lowercase(), expr.clone())),
             _ => None,
         });
-        let maps: BTreeMap<String, Expr> = maps.collect();
-        let _ = visit_expressions_mut(selection, |expr| {
-            if let Expr::Identifier(one) = expr
-                && let Some(map) = maps.get(&one.value.to_lowercase())
-            {
-                *expr = map.clone();
-            }
-            ControlFlow::<()>::Continue(())
-        });
+        let mut maps: HashMap<String, Expr> = maps.collect();
+        if !maps.is_empty() {
+            let columns = scope::columns(&self.select.from, with, tables);
+            maps.retain(|name, _| !columns.contains(name));
+            let _: ControlFlow<()> = selection.visit(&mut ByAlias { maps, depth: 0 });
+        }
+        selection
     }
 
     /// The ranking of ORDER BY, which is taken out of it.
@@ -97,7 +94,7 @@ impl Outer {
 
     /// Refuses functions where they cannot stand, and queries within.
     pub(super) fn check(&self) -> Result<(), NotCompiled> {
-        let is_no_map = |it| it != Function::Map;
+        let cannot = |it| !matches!(it, Function::Map | Function::Fact);
         let (select, order_by) = (&self.select, &self.order_by);
         for item in &select.projection {
             let is_agg = match item {
@@ -107,16 +104,16 @@ impl Outer {
                 _ => false,
             };
             if !is_agg {
-                refuse(item, Place::Select, is_no_map)?;
+                refuse(item, Place::Select, cannot)?;
             }
         }
-        refuse(&select.distinct, Place::Select, is_no_map)?;
-        refuse(&select.group_by, Place::GroupBy, is_no_map)?;
+        refuse(&select.distinct, Place::Select, cannot)?;
+        refuse(&select.group_by, Place::GroupBy, cannot)?;
         let having = (&select.having, &select.qualify);
-        refuse(having.0, Place::Having, is_no_map)?;
-        refuse(having.1, Place::Having, is_no_map)?;
-        refuse(&select.named_window, Place::Having, is_no_map)?;
-        refuse(order_by, Place::OrderBy, is_no_map)?;
+        refuse(having.0, Place::Having, cannot)?;
+        refuse(having.1, Place::Having, cannot)?;
+        refuse(&select.named_window, Place::Having, cannot)?;
+        refuse(order_by, Place::OrderBy, cannot)?;
         let parts = [
             (has_query(&select.projection), Place::Select),
             (has_query(&select.distinct), Place::Select),
@@ -124,6 +121,7 @@ impl Outer {
             (has_query(having.0) || has_query(having.1), Place::Having),
             (has_query(&select.named_window), Place::Having),
             (has_query(order_by), Place::OrderBy),
+            (has_query(&self.later), Place::Where),
         ];
         match parts.into_iter().find(|it| it.0) {
             Some((_, place)) => Err(NotCompiled::QueryBeside {
@@ -161,7 +159,7 @@ impl Outer {
     }
 
     /// The names that the SELECT list gives, in small letters.
-    fn aliases(&self) -> Vec<String> {
+    pub(super) fn aliases(&self) -> Vec<String> {
         let items = self.select.projection.iter();
         let aliases = items.filter_map(|item| match item {
             SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.to_lowercase()),
@@ -233,7 +231,7 @@ impl Outer {
         let is_rest = self.is_grouped() || self.order_by.is_some() || !self.later.is_empty();
         if is_rest || self.query.limit_clause.is_some() || !self.selects(names) {
             let query = self.over(&stages.last())?;
-            stages.over_rows(ANSWER, query);
+            stages.over_rows(ANSWER, query)?;
         }
         Ok(())
     }
@@ -295,9 +293,39 @@ impl Outer {
                 selection: all(later),
                 ..all_of(&stages.last())?
             };
-            stages.over_rows("chosen", query_of(select, None, &self.query));
+            stages.over_rows("chosen", query_of(select, None, &self.query))?;
         }
         Ok(())
+    }
+}
+
+/// Puts maps into the places of their aliases, but not within queries, whose columns are others.
+struct ByAlias {
+    maps: HashMap<String, Expr>,
+    depth: usize,
+}
+
+impl VisitorMut for ByAlias {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if self.depth == 0
+            && let Expr::Identifier(one) = expr
+            && let Some(map) = self.maps.get(&one.value.to_lowercase())
+        {
+            *expr = map.clone();
+        }
+        ControlFlow::Continue(())
     }
 }
 

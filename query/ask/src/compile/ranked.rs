@@ -18,6 +18,8 @@ pub(super) struct Ranked {
     /// How many rows come out.
     k: u64,
     has_offset: bool,
+    /// No row is asked for.
+    is_empty: bool,
     /// A name for the column of places, which no other has.
     rank: String,
     /// The SELECT list is columns of the rows and nothing else: it runs behind the ranking.
@@ -63,6 +65,7 @@ impl Ranked {
         if let (Some(_), Some((name, _))) = (&outer.select.distinct, more.first()) {
             return Err(NotCompiled::DistinctWithout(name.clone()));
         }
+        columns.reserve(outer.aliases());
         let has_more = !more.is_empty();
         outer
             .select
@@ -75,6 +78,7 @@ impl Ranked {
             instruction,
             k: limit.map_or(MOST_ROWS, |it| it.saturating_add(offset)),
             has_offset: offset > 0,
+            is_empty: limit == Some(0),
             rank: columns.fresh("place"),
             is_plain,
             items: items.len(),
@@ -87,6 +91,10 @@ impl Ranked {
         names: &[String],
         stages: &mut Stages,
     ) -> Result<(), NotCompiled> {
+        if self.is_empty {
+            outer.select.projection.truncate(self.items);
+            return outer.finish(names, stages);
+        }
         let limits = outer.query.limit_clause.take();
         let is_all = match self.is_plain {
             true => outer.selects(names),
@@ -103,28 +111,27 @@ impl Ranked {
                 named.for_each(with_name);
             }
             let over = stages.last();
-            stages.over_rows("grouped", outer.clone().over(&over)?);
+            stages.over_rows("grouped", outer.clone().over(&over)?)?;
         }
         let is_last = is_all && !self.has_offset;
         if !is_last && outer.has_wildcard() {
             return Err(NotCompiled::Wildcard(Function::TopK));
         }
         let input = stages.last();
-        stages.push("ranked", |_| {
-            Operation::SemTopK(SemTopK {
-                input,
-                instruction: self.instruction,
-                k: self.k,
-                group_by: Vec::new(),
-                rank: (!is_last).then(|| self.rank.clone()),
-            })
-        });
+        let top = SemTopK {
+            input,
+            instruction: self.instruction,
+            k: self.k,
+            group_by: Vec::new(),
+            rank: (!is_last).then(|| self.rank.clone()),
+        };
+        stages.push("ranked", Operation::SemTopK(top))?;
         if !is_last {
             let mut rest = outer.rows_of(items);
             rest.order_by = Some(by(&self.rank));
             rest.query.limit_clause = limits;
             let query = rest.over(&stages.last())?;
-            stages.over_rows(ANSWER, query);
+            stages.over_rows(ANSWER, query)?;
         }
         Ok(())
     }

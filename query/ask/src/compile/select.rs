@@ -12,35 +12,39 @@ use super::ranked::Ranked;
 use super::split::{Split, all};
 use super::stages::{ANSWER, Stages, query_of};
 use super::summed::Summed;
-use super::{Function, NotCompiled};
-use crate::plan::{Operation, SemFilter, SemMap, Source, Stage};
+use super::{Function, NotCompiled, Table};
+use crate::plan::{Operation, SemFilter, SemMap, Stage};
 
 /// The stages of a query; `None` without semantic functions.
 pub(super) fn compiled(
     mut query: Query,
-    inputs: &BTreeMap<String, Source>,
+    tables: &BTreeMap<String, Table>,
 ) -> Result<Option<Vec<Stage>>, NotCompiled> {
     let called = functions(&query)?;
     if called.is_empty() {
         return Ok(None);
     }
     with_texts(&mut query);
-    let mut stages = Stages::new(inputs);
-    stages.facts(&mut query)?;
+    refuse(&query.limit_clause, Place::Limit, |_| true)?;
+    refuse(&query.fetch, Place::Limit, |_| true)?;
+    let mut stages = Stages::new(tables, &query);
+    stages.facts(&query)?;
     match called.into_iter().find(|it| *it != Function::Fact) {
-        None => {
-            stages.over_tables(ANSWER, query);
-        }
-        Some(function) => of_rows(function, query, &mut stages)?,
+        None => stages.over_tables(ANSWER, query)?,
+        Some(function) => of_rows(function, query, tables, &mut stages)?,
     }
     Ok(Some(stages.named()))
 }
 
 /// The stages of a query that calls functions of rows, this one first.
-fn of_rows(function: Function, query: Query, stages: &mut Stages) -> Result<(), NotCompiled> {
-    let any = |_| true;
-    refuse(&query.with, Place::With, any)?;
-    refuse(&query.limit_clause, Place::Limit, any)?;
+fn of_rows(
+    function: Function,
+    query: Query,
+    tables: &BTreeMap<String, Table>,
+    stages: &mut Stages,
+) -> Result<(), NotCompiled> {
+    let of_rows = |it| it != Function::Fact;
+    refuse(&query.with, Place::With, of_rows)?;
     if query.fetch.is_some() {
         return Err(NotCompiled::Limit(function));
     }
@@ -51,17 +55,17 @@ fn of_rows(function: Function, query: Query, stages: &mut Stages) -> Result<(), 
             place: Place::Set,
         });
     };
-    refuse(&select.from, Place::On, any)?;
+    refuse(&select.from, Place::On, of_rows)?;
     let mut outer = Outer::new(function, select.as_ref().clone(), &query);
-    let split = Split::of(outer.selection())?;
+    let split = Split::of(outer.selection(with.as_ref(), tables))?;
+    outer.later = split.later;
     let topk = outer.topk()?;
     outer.check()?;
     let all_columns = outer.has_wildcard();
-    if all_columns && (outer.is_joined() || !split.later.is_empty() || outer.has_maps()) {
+    if all_columns && (outer.is_joined() || !outer.later.is_empty() || outer.has_maps()) {
         return Err(NotCompiled::Wildcard(function));
     }
     let mut columns = Columns::new(&outer.select.from, all_columns);
-    outer.later = split.later;
     outer.rename(&mut columns);
     let filters = split.filters.iter().map(|it| columns.instruction(it));
     let filters: Vec<_> = filters.collect::<Result<_, _>>()?;
@@ -87,22 +91,21 @@ fn of_rows(function: Function, query: Query, stages: &mut Stages) -> Result<(), 
         qualify: None,
         ..outer.select.clone()
     };
-    stages.over_tables("found", query_of(first, with.clone(), &query));
+    stages.over_tables("found", query_of(first, with.clone(), &query))?;
     for instruction in filters {
         let input = stages.last();
-        stages.push("kept", |_| {
-            Operation::SemFilter(SemFilter {
-                input,
-                instruction,
-                threshold: None,
-                cascade: None,
-            })
-        });
+        let filter = SemFilter {
+            input,
+            instruction,
+            threshold: None,
+            cascade: None,
+        };
+        stages.push("kept", Operation::SemFilter(filter))?;
     }
     let mapped: Vec<String> = maps.iter().map(|it| it.output.name.clone()).collect();
     for map in maps {
         let input = stages.last();
-        stages.push("mapped", |_| Operation::SemMap(SemMap { input, ..map }));
+        stages.push("mapped", Operation::SemMap(SemMap { input, ..map }))?;
     }
     let names: Vec<String> = columns.names().map(str::to_owned).chain(mapped).collect();
     match ending {

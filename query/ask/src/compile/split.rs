@@ -45,7 +45,9 @@ impl Split {
             None => Place::within(&expr),
         };
         refuse(&expr, place, |it| it == Function::Filter)?;
-        refuse(&expr, Place::Where, |it| it != Function::Map)?;
+        refuse(&expr, Place::Where, |it| {
+            !matches!(it, Function::Map | Function::Fact)
+        })?;
         match calls(&expr, Function::Map) {
             true => self.later.push(expr),
             false => self.first.push(expr),

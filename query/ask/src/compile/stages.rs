@@ -1,16 +1,19 @@
 //! The stages of a statement, as they are put together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use limn_sql::syntax;
 use limn_sql::syntax::ast::{
-    Expr, Query, Select, SetExpr, With, visit_expressions_mut, visit_relations,
+    Expr, Query, Select, SetExpr, TableFactor, Visit, Visitor, With, visit_expressions,
+    visit_expressions_mut, visit_relations,
 };
 
 use super::call::Call;
+use super::columns::alias;
 use super::place::Place;
-use super::{Function, NotCompiled};
+use super::{Function, NotCompiled, Table};
+use crate::check::MOST_STAGES;
 use crate::plan::{Fact, Operation, Source, SqlStage, Stage};
 
 /// What the last stage of a statement is called.
@@ -20,13 +23,27 @@ pub(super) const ANSWER: &str = "answer";
 pub(super) struct Stages {
     /// What the statement's tables are, and its facts.
     inputs: BTreeMap<String, Source>,
+    /// The stages of facts.
+    facts: HashMap<Call, String>,
+    /// Names that no further stage may have, in small letters.
+    taken: HashSet<String>,
+    /// How many names with this beginning have been tried.
+    tried: HashMap<String, usize>,
     list: Vec<Stage>,
 }
 
 impl Stages {
-    pub(super) fn new(inputs: &BTreeMap<String, Source>) -> Stages {
+    /// None yet, for a query over these tables.
+    pub(super) fn new(tables: &BTreeMap<String, Table>, query: &Query) -> Stages {
+        let mut names = Names(tables.keys().map(|it| it.to_lowercase()).collect());
+        let _ = query.visit(&mut names);
+        let inputs = tables.iter();
+        let inputs = inputs.map(|(name, table)| (name.clone(), table.source.clone()));
         Stages {
-            inputs: inputs.clone(),
+            inputs: inputs.collect(),
+            facts: HashMap::new(),
+            taken: names.0,
+            tried: HashMap::new(),
             list: Vec::new(),
         }
     }
@@ -48,61 +65,109 @@ impl Stages {
     }
 
     /// Adds one, which gets a name of its own.
-    pub(super) fn push(&mut self, name: &str, operation: impl FnOnce(&str) -> Operation) -> String {
-        let numbered = (2_usize..).map(|at| format!("{name}_{at}"));
-        let mut names = std::iter::once(name.to_owned()).chain(numbered);
-        let is_free = |it: &String| {
-            self.list.iter().all(|stage| stage.name != *it) && !self.inputs.contains_key(it)
+    pub(super) fn push(&mut self, name: &str, operation: Operation) -> Result<String, NotCompiled> {
+        if self.list.len() >= MOST_STAGES {
+            return Err(NotCompiled::TooManyStages);
+        }
+        let tried = self.tried.entry(name.to_owned()).or_default();
+        let name = loop {
+            *tried += 1;
+            let name = match *tried {
+                1 => name.to_owned(),
+                at => format!("{name}_{at}"),
+            };
+            if self.taken.insert(name.to_lowercase()) {
+                break name;
+            }
         };
-        let name = names.find(is_free).unwrap_or_default();
         self.list.push(Stage {
-            operation: operation(&name),
+            operation,
             name: name.clone(),
             columns: None,
         });
-        name
+        Ok(name)
     }
 
-    /// Adds a query over the statement's tables and facts.
-    pub(super) fn over_tables(&mut self, name: &str, query: Query) {
-        let mut named: Vec<String> = Vec::new();
+    /// Adds a query over the statement's tables.
+    pub(super) fn over_tables(&mut self, name: &str, query: Query) -> Result<(), NotCompiled> {
+        let inputs = BTreeMap::new();
+        self.over(name, query, inputs)
+    }
+
+    /// Adds a query over the rows of the last stage.
+    pub(super) fn over_rows(&mut self, name: &str, query: Query) -> Result<(), NotCompiled> {
+        let last = self.last();
+        let inputs = BTreeMap::from([(last.clone(), Source::Stage(last))]);
+        self.over(name, query, inputs)
+    }
+
+    /// Adds a query over these, and over the tables and facts that it names.
+    fn over(
+        &mut self,
+        name: &str,
+        mut query: Query,
+        mut inputs: BTreeMap<String, Source>,
+    ) -> Result<(), NotCompiled> {
+        self.with_facts(&mut query)?;
+        let mut named: HashSet<String> = HashSet::new();
         let _ = visit_relations(&query, |relation| {
             if let [part] = relation.0.as_slice()
                 && let Some(one) = part.as_ident()
             {
-                named.push(one.value.to_lowercase());
+                named.insert(one.value.to_lowercase());
             }
             ControlFlow::<()>::Continue(())
         });
-        let inputs = self.inputs.iter();
-        let inputs = inputs.filter(|(name, _)| named.contains(&name.to_lowercase()));
-        let stage = SqlStage {
-            inputs: inputs
-                .map(|(name, source)| (name.clone(), source.clone()))
-                .collect(),
-            statement: query.to_string(),
-        };
-        self.push(name, |_| Operation::Sql(stage));
+        let known = self.inputs.iter();
+        let known = known.filter(|(name, _)| named.contains(&name.to_lowercase()));
+        inputs.extend(known.map(|(name, source)| (name.clone(), source.clone())));
+        let statement = query.to_string();
+        self.push(name, Operation::Sql(SqlStage { inputs, statement }))?;
+        Ok(())
     }
 
-    /// Adds a query over the rows of the last stage.
-    pub(super) fn over_rows(&mut self, name: &str, query: Query) {
-        let last = self.last();
-        let stage = SqlStage {
-            inputs: BTreeMap::from([(last.clone(), Source::Stage(last))]),
-            statement: query.to_string(),
-        };
-        self.push(name, |_| Operation::Sql(stage));
+    /// Adds the stages of a query's facts, each once.
+    pub(super) fn facts(&mut self, query: &Query) -> Result<(), NotCompiled> {
+        let added = visit_expressions(query, |expr| {
+            if Function::of(expr) != Some(Function::Fact) {
+                return ControlFlow::Continue(());
+            }
+            match self.fact(expr) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(error),
+            }
+        });
+        match added {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(error) => Err(error),
+        }
     }
 
-    /// Puts facts into stages of their own, which the query reads from there on.
-    pub(super) fn facts(&mut self, query: &mut Query) -> Result<(), NotCompiled> {
-        let mut known: Vec<(Call, String)> = Vec::new();
+    fn fact(&mut self, expr: &Expr) -> Result<(), NotCompiled> {
+        let call = Call::read(Function::Fact, expr)?;
+        if self.facts.contains_key(&call) {
+            return Ok(());
+        }
+        let fact = Fact {
+            instruction: call.text().to_owned(),
+            output: call.output("fact".to_owned())?,
+            list: false,
+            values: None,
+        };
+        let name = self.push("fact", Operation::SemFact(fact))?;
+        self.inputs
+            .insert(name.clone(), Source::Stage(name.clone()));
+        self.facts.insert(call, name);
+        Ok(())
+    }
+
+    /// Puts queries of the stages of facts into the places of these.
+    fn with_facts(&self, query: &mut Query) -> Result<(), NotCompiled> {
         let replaced = visit_expressions_mut(query, |expr| {
             if Function::of(expr) != Some(Function::Fact) {
                 return ControlFlow::Continue(());
             }
-            match self.fact(expr, &mut known) {
+            match self.query_of_fact(expr) {
                 Ok(query) => {
                     *expr = Expr::Subquery(Box::new(query));
                     ControlFlow::Continue(())
@@ -116,29 +181,32 @@ impl Stages {
         }
     }
 
-    /// The query that gives a fact.
-    fn fact(&mut self, expr: &Expr, known: &mut Vec<(Call, String)>) -> Result<Query, NotCompiled> {
-        let call = Call::read(Function::Fact, expr)?;
-        let name = match known.iter().find(|it| it.0 == call) {
-            Some((_, name)) => name.clone(),
-            None => {
-                let output = call.output("fact".to_owned())?;
-                let instruction = call.text().to_owned();
-                let name = self.push("fact", |_| {
-                    Operation::SemFact(Fact {
-                        instruction,
-                        output,
-                        list: false,
-                        values: None,
-                    })
-                });
-                self.inputs
-                    .insert(name.clone(), Source::Stage(name.clone()));
-                known.push((call, name.clone()));
-                name
-            }
-        };
+    fn query_of_fact(&self, expr: &Expr) -> Result<Query, NotCompiled> {
+        let function = Function::Fact;
+        let call = Call::read(function, expr)?;
+        let name = self.facts.get(&call);
+        let name = name.ok_or(NotCompiled::Arguments { function })?;
         Ok(syntax::query(&format!("SELECT fact FROM {name}"))?)
+    }
+}
+
+/// What a query calls tables and the queries of WITH, in small letters.
+struct Names(HashSet<String>);
+
+impl Visitor for Names {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        let withs = query.with.iter().flat_map(|it| &it.cte_tables);
+        self.0
+            .extend(withs.map(|it| it.alias.name.value.to_lowercase()));
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        self.0
+            .extend(alias(factor).map(|it| it.name.value.to_lowercase()));
+        ControlFlow::Continue(())
     }
 }
 

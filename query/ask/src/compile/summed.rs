@@ -82,20 +82,19 @@ impl Summed {
         outer.choose(stages)?;
         let input = stages.last();
         let (group_by, output) = (self.group_by.clone(), self.output.clone());
-        stages.push("summed", |_| {
-            Operation::SemAgg(SemAgg {
-                input,
-                instruction: self.instruction,
-                group_by,
-                output,
-            })
-        });
+        let sum = SemAgg {
+            input,
+            instruction: self.instruction,
+            group_by,
+            output,
+        };
+        stages.push("summed", Operation::SemAgg(sum))?;
         outer.select.group_by = GroupByExpr::Expressions(Vec::new(), Vec::new());
         let names: Vec<String> = self.group_by.into_iter().chain([self.output]).collect();
         let has_rest = outer.order_by.is_some() || outer.query.limit_clause.is_some();
         if has_rest || !outer.selects(&names) {
             let query = outer.over(&stages.last())?;
-            stages.over_rows(ANSWER, query);
+            stages.over_rows(ANSWER, query)?;
         }
         Ok(())
     }

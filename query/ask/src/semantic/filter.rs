@@ -146,6 +146,10 @@ pub(super) async fn run(
             sure.push(how);
         }
     }
+    let judged = verdicts.iter().flatten().count();
+    if rows.is_empty() && judged > 0 {
+        notes.push(format!("the model said no to each of {judged} values"));
+    }
     note_unasked(&distinct, "kept", &mut notes);
     let without = verdicts.iter().flatten().any(|it| it.sure.is_none());
     if without && filter.cascade.is_none() {

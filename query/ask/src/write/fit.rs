@@ -12,7 +12,7 @@ use limn_cells::{CellsAnswer, Match};
 use limn_retrieval::says_nothing;
 use limn_segment::analyzer::analyze;
 
-use super::judgement::JUDGING;
+use super::judgement::judging_terms;
 use super::template::is_date;
 
 /// What share and likeness reach together: fitted to questions of which half are about nothing that
@@ -119,8 +119,8 @@ pub(super) fn fits(question: &str, cells: &CellsAnswer) -> bool {
 /// The share of the question's words that the tables have; 1 of none.
 fn share(question: &str, cells: &CellsAnswer) -> f64 {
     // Words of judging are about what texts say, and in no name.
-    let asking = ASKING.iter().chain(&JUDGING);
-    let asking: HashSet<String> = asking.flat_map(|it| analyze(it)).collect();
+    let asking = ASKING.iter().flat_map(|it| analyze(it));
+    let asking: HashSet<String> = asking.chain(judging_terms()).collect();
     let words = question.split_whitespace().take(WORDS);
     let terms = words.filter(|it| !says_nothing(it)).flat_map(analyze);
     let terms: HashSet<String> = terms.filter(|it| !asking.contains(it)).collect();

@@ -11,7 +11,7 @@ use super::tables::Tables;
 use super::template::{Word, read_words};
 
 /// Words of judging.
-pub(super) const JUDGING: [&str; 44] = [
+const JUDGING: [&str; 44] = [
     "angry",
     "biased",
     "complain",
@@ -82,13 +82,27 @@ impl Judgement {
         if !has_text || open.all(is_number) {
             return Judgement::None;
         }
-        let judging: Vec<String> = JUDGING.iter().flat_map(|it| analyze(it)).collect();
+        let judging: Vec<String> = judging_terms().collect();
         let judges = |word: &Word| !word.is_read && judging.contains(&word.term);
         match words.iter().any(judges) || is_behind(&words) {
             true => Judgement::Needed,
             false => Judgement::Perhaps,
         }
     }
+}
+
+/// The terms of words of judging, also as they compare: `angry`, `angrier`, `angriest`.
+pub(super) fn judging_terms() -> impl Iterator<Item = String> {
+    JUDGING.iter().flat_map(|word| {
+        let stem = word.strip_suffix('e').unwrap_or(word);
+        let (stem, with) = match word.strip_suffix('y') {
+            Some(stem) => (stem, "i"),
+            None => (stem, ""),
+        };
+        let forms = ["er", "est"].map(|ending| format!("{stem}{with}{ending}"));
+        let all = std::iter::once((*word).to_owned()).chain(forms);
+        all.flat_map(|it| analyze(&it)).collect::<Vec<_>>()
+    })
 }
 
 /// Whether something stands behind a phrase after which is judged, and is in no name, column or

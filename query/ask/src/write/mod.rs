@@ -21,6 +21,7 @@
 
 mod engine;
 mod fit;
+mod guard;
 mod judgement;
 pub(crate) mod lexer;
 mod prompt;

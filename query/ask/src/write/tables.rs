@@ -14,6 +14,7 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::lexer::{is_reserved, name};
 use super::try_out::Refusal;
+use crate::compile::Table;
 use crate::plan::Source;
 
 /// Letters of a value that is shown, at most.
@@ -49,14 +50,22 @@ impl<'a> Tables<'a> {
 
     /// What the names mean.
     pub(super) fn inputs(&self) -> BTreeMap<String, Source> {
-        let inputs = self.list.iter().map(|(name, table)| {
-            let table = Source::Table {
-                name: table.table.clone(),
-                lake: Some(table.lake.clone()),
+        let inputs = self.list.iter();
+        let inputs = inputs.map(|(name, table)| (name.clone(), source(table)));
+        inputs.collect()
+    }
+
+    /// What the names mean, with the columns that a model may read of: it can mean no others.
+    pub(super) fn known(&self) -> BTreeMap<String, Table> {
+        let known = self.list.iter().map(|(name, table)| {
+            let columns = table.columns.iter().map(|it| it.name.clone());
+            let table = Table {
+                source: source(table),
+                columns: columns.collect(),
             };
             (name.clone(), table)
         });
-        inputs.collect()
+        known.collect()
     }
 
     /// The name of a table of a lake.
@@ -160,6 +169,13 @@ impl<'a> Tables<'a> {
             is_shown(&pairs.concat()).then(|| format!("-- {}\n", pairs.join(" AND ")))
         };
         self.cells.joins.iter().filter_map(line).collect()
+    }
+}
+
+fn source(table: &TableCells) -> Source {
+    Source::Table {
+        name: table.table.clone(),
+        lake: Some(table.lake.clone()),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use limn_store::one_line;
 
+use super::guard::guarded;
 use super::statement::{NoStatement, Statement};
 use super::tables::Tables;
 use super::try_out::{Refusal, Tried, TryOut};
@@ -63,7 +64,7 @@ impl<'a> Trials<'a> {
         };
         let mut mends = 0;
         loop {
-            let sql = statement.sql();
+            let sql = guarded(statement.sql());
             let tried = self.run(&sql).await;
             match self.again(&statement, tried.as_ref().err(), mends) {
                 Some(mended) => (statement, mends) = (mended, mends + 1),
@@ -81,7 +82,7 @@ impl<'a> Trials<'a> {
         };
         let mut mends = 0;
         loop {
-            let sql = statement.sql();
+            let sql = guarded(statement.sql());
             let planned = match self.planned(&sql).await {
                 Ok(None) => return Candidate::of_none(origin, &sql, NoStatement::NoFunction),
                 Ok(Some(planned)) => Ok(planned),
@@ -97,7 +98,7 @@ impl<'a> Trials<'a> {
     /// The stages of a statement with semantic functions, and how many rows the model would read of
     /// the first; `None` of other statements.
     async fn planned(&mut self, sql: &str) -> Result<Option<Planned>, Refusal> {
-        let stages = compile(sql, &self.inputs).map_err(|error| Refusal {
+        let stages = compile(sql, &self.tables.known()).map_err(|error| Refusal {
             line: one_line(&error.to_string()),
             mend: None,
             column: None,

@@ -7,6 +7,7 @@
 //! has their answers. What is tested is that plans say what pipelines do, not what a model knows.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod functions;
 mod lake;
 mod rule;
 

@@ -94,6 +94,7 @@ impl Rule {
         let column = between(&prompt.own, "\nGive what is wanted, as ", ": ");
         let cells = || self.values(&prompt.own);
         match column {
+            Some("value") => (number(cells()) % 3).to_string(),
             Some("population") => (4 * number(cells())).to_string(),
             Some("debut") => (1998 + number(cells()) % 15).to_string(),
             Some("relevant") => ["YES", "NO"][number(cells()) % 2].to_owned(),

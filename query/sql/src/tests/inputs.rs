@@ -117,7 +117,12 @@ async fn the_rows_behind_an_answer_are_those_that_it_is_made_of() {
             Some(&["3", "4"]),
         ),
         ("SELECT max(credit), count(*) FROM people", Some(all)),
-        ("SELECT max(credit) - min(credit) FROM people", Some(all)),
+        // NULLs are not computed; a group has them.
+        ("SELECT avg(credit) FROM people", Some(&["1", "3", "4"])),
+        (
+            "SELECT max(credit) - min(credit) FROM people",
+            Some(&["1", "3", "4"]),
+        ),
         (
             "WITH p AS (SELECT * FROM people WHERE credit < 10) SELECT max(p.credit) FROM p",
             Some(&["3"]),
@@ -138,6 +143,12 @@ async fn the_rows_behind_an_answer_are_those_that_it_is_made_of() {
         (
             "SELECT p.name, max(p.credit) FROM people p GROUP BY p.name ORDER BY 2 DESC LIMIT 2",
             Some(&["1", "3"]),
+        ),
+        ("SELECT count(*) FROM people HAVING count(*) > 3", Some(all)),
+        // The column is meant, and not what is made of it.
+        (
+            "SELECT lower(name) AS name, count(*) FROM people GROUP BY name ORDER BY 2 LIMIT 1",
+            None,
         ),
         // Nothing that comes out says which group it is.
         (
@@ -321,6 +332,18 @@ async fn a_statement_over_tables_can_be_pasted() {
             "SELECT row_number() OVER (ORDER BY credit DESC) AS n FROM people",
             Some(
                 "SELECT row_number() OVER (ORDER BY credit DESC NULLS LAST) AS n FROM \"crm/Customers\" AS \"people\"",
+            ),
+        ),
+        (
+            "SELECT array_agg(name ORDER BY credit DESC), count(*) FROM people",
+            Some(
+                "SELECT array_agg(name ORDER BY credit DESC NULLS LAST), count(*) FROM \"crm/Customers\" AS \"people\"",
+            ),
+        ),
+        (
+            "SELECT row_number() OVER w AS n FROM people WINDOW w AS (ORDER BY credit DESC)",
+            Some(
+                "SELECT row_number() OVER w AS n FROM \"crm/Customers\" AS \"people\" WINDOW w AS (ORDER BY credit DESC NULLS LAST)",
             ),
         ),
         (

@@ -2,25 +2,32 @@
 #![allow(clippy::unwrap_used)]
 
 mod conditions;
+mod names;
 
 use std::collections::BTreeMap;
 
-use super::compile;
+use super::{Table, compile};
 use crate::plan::{Operation, Source, Stage};
 
-fn inputs() -> BTreeMap<String, Source> {
-    let table = |name: &str| {
-        let table = Source::Table {
+fn tables() -> BTreeMap<String, Table> {
+    let table = |(name, columns): (&str, &[&str])| {
+        let source = Source::Table {
             name: format!("lake/{name}"),
             lake: None,
         };
-        (name.to_owned(), table)
+        let columns = columns.iter().map(|it| (*it).to_owned()).collect();
+        (name.to_owned(), Table { source, columns })
     };
-    ["post", "author", "fact"].map(table).into_iter().collect()
+    let tables: [(&str, &[&str]); 3] = [
+        ("post", &["title", "text", "Mood"]),
+        ("author", &["name", "tone"]),
+        ("fact", &["fact"]),
+    ];
+    tables.map(table).into_iter().collect()
 }
 
 fn compiled(sql: &str) -> Result<Option<Vec<Stage>>, String> {
-    compile(sql, &inputs()).map_err(|it| it.to_string())
+    compile(sql, &tables()).map_err(|it| it.to_string())
 }
 
 /// A line a stage.
@@ -196,6 +203,30 @@ fn a_ranking_comes_after_groups_and_keeps_its_order() {
             "answer: top 1 grouped: the warmer one: {city} -",
         ]
     );
+    // The column of places has a name of its own.
+    assert_eq!(
+        stages(
+            "SELECT city AS place, count(*) AS n FROM author GROUP BY city \
+             ORDER BY sem_topk('the warmer one: {place}') LIMIT 2 OFFSET 1"
+        ),
+        [
+            "found: SELECT city FROM author",
+            "grouped: SELECT city AS place, count(*) AS n FROM found GROUP BY city",
+            "ranked: top 3 grouped: the warmer one: {place} place_2",
+            "answer: SELECT place, n FROM ranked ORDER BY place_2 LIMIT 2 OFFSET 1",
+        ]
+    );
+    // No row is ranked where none is wanted.
+    assert_eq!(
+        stages(
+            "SELECT city, count(*) FROM author GROUP BY city, country \
+             ORDER BY sem_topk('the warmer one: {city}, {country}') LIMIT 0"
+        ),
+        [
+            "found: SELECT city, country FROM author",
+            "answer: SELECT city, count(*) FROM found GROUP BY city, country LIMIT 0",
+        ]
+    );
 }
 
 #[test]
@@ -240,12 +271,30 @@ fn a_fact_stands_wherever_a_value_may() {
         "AND sem_filter('{name} is a first name')",
     ));
     assert_eq!(both.len(), 3, "{both:?}");
-    let stages = compiled(sql).unwrap().unwrap();
-    let Operation::Sql(last) = &stages[1].operation else {
-        panic!("{stages:?}");
+    let read = |sql: &str| {
+        let stages = compiled(sql).unwrap().unwrap();
+        let Some(Operation::Sql(last)) = stages.last().map(|it| &it.operation) else {
+            panic!("{stages:?}");
+        };
+        last.inputs.keys().cloned().collect::<Vec<String>>()
     };
-    let read: Vec<&String> = last.inputs.keys().collect();
-    assert_eq!(read, ["author", "fact_2"]);
+    assert_eq!(read(sql), ["author", "fact_2"]);
+    // Beside what a model writes it stands in what runs last.
+    let sql = "SELECT city, sem_fact('the best number', 'integer') AS best FROM author \
+               WHERE sem_map('height of {name}', 'integer') > sem_fact('height of K2', 'integer') \
+               GROUP BY city HAVING count(*) > sem_fact('the best number', 'integer')";
+    assert_eq!(
+        self::stages(sql),
+        [
+            "fact_2: fact the best number Integer",
+            "fact_3: fact height of K2 Integer",
+            "found: SELECT city, name FROM author",
+            "mapped: map found: height of {name} {\"name\":\"value\",\"type\":\"integer\"}",
+            "answer: SELECT city, (SELECT fact FROM fact_2) AS best FROM mapped WHERE value > (SELECT fact FROM fact_3) \
+             GROUP BY city HAVING count(*) > (SELECT fact FROM fact_2)",
+        ]
+    );
+    assert_eq!(read(sql), ["fact_2", "fact_3", "mapped"]);
 }
 
 #[test]
@@ -299,6 +348,14 @@ fn what_cannot_be_split_exactly_is_refused_by_function_and_place() {
         (
             format!("SELECT title, (SELECT max(id) FROM author) FROM post WHERE {filter}"),
             "a query in the list of SELECT",
+        ),
+        (
+            "SELECT 1 FROM post WHERE sem_map('{title}') IN (SELECT name FROM author)".into(),
+            "a query in WHERE cannot stand beside sem_map: put it into a condition of its own",
+        ),
+        (
+            "SELECT name FROM author LIMIT sem_fact('a small number', 'integer')".into(),
+            "sem_fact cannot stand in LIMIT",
         ),
         (
             format!("SELECT a.*, 1 FROM post a JOIN author b ON true WHERE {filter}"),

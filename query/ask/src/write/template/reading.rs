@@ -5,7 +5,7 @@ mod dated;
 use limn_cells::{Cell, Match};
 use limn_segment::analyzer::analyze;
 
-use super::times::Times;
+use super::times::{self, Times};
 use super::words::{Word, Words};
 use crate::write::tables::{Tables, is_shown};
 
@@ -92,6 +92,8 @@ const ASCENDING: [&str; 5] = [
     "in alphabetical order",
     "alphabetically",
 ];
+/// Words that ask for rows, and not for how many there are.
+const LISTS: [&str; 6] = ["list", "show", "give", "display", "sort", "sorted"];
 /// Words between a column and its comparison, at most.
 const BETWEEN: usize = 2;
 const DISTINCT: [&str; 3] = ["different", "distinct", "unique"];
@@ -216,7 +218,9 @@ impl Reading {
         reading.add_comparisons(tables, comparisons);
         // Of conditions on several columns it is not read which "or" is between.
         let conditions = reading.filters.len() + reading.comparisons.len();
-        reading.is_unclear |= has_or && (conditions > 1 || !reading.comparisons.is_empty());
+        let has_times = !reading.times.is_none();
+        let is_between = conditions > 1 || !reading.comparisons.is_empty() || has_times;
+        reading.is_unclear |= has_or && is_between;
         reading
     }
 
@@ -253,7 +257,9 @@ impl Reading {
             let Some(at) = self.words.find(&terms, 0) else {
                 continue;
             };
-            if !self.words.take(at, terms.len()) {
+            // "Shipped in 2024" is said of a column of dates that is called so.
+            let is_of_time = times::names_date(&self.words, tables, &terms, at + terms.len());
+            if is_of_time || !self.words.take(at, terms.len()) {
                 continue;
             }
             match self.filters.iter_mut().find(|(it, _)| *it == column) {
@@ -393,7 +399,17 @@ impl Reading {
     fn add_group_by(&mut self) {
         let computes = self.mentions.iter().any(|it| !it.functions.is_empty());
         if !self.counts && !computes {
-            return;
+            // "Customers by city" counts them.
+            let behind_by = |it: &Mention| self.behind_by(it.at);
+            let is_count = !self.tables.is_empty() && self.mentions.iter().all(behind_by);
+            let lists = self.words.0.iter();
+            let lists = lists.clone().any(|it| LISTS.contains(&it.written.as_str()));
+            let is_by = self.mentions.iter().any(behind_by);
+            self.is_unclear |= is_by && (lists || !is_count);
+            if !is_by || self.is_unclear {
+                return;
+            }
+            self.counts = true;
         }
         let words = &mut self.words.0;
         for mention in &mut self.mentions {
@@ -404,6 +420,11 @@ impl Reading {
                 mention.is_group = true;
             }
         }
+    }
+
+    fn behind_by(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|at| self.words.0.get(at));
+        before.is_some_and(|it| !it.is_read && matches!(it.written.as_str(), "by" | "per"))
     }
 
     /// What rows are ordered by: the column behind the words that say so; where a direction alone

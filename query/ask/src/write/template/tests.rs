@@ -160,6 +160,10 @@ fn times_are_read_of_the_dates_of_the_table() {
             format!("SELECT {by_month} GROUP BY {month} ORDER BY {month}"),
         ),
         (
+            "orders by country",
+            "SELECT country, count(*) FROM orders GROUP BY country".to_owned(),
+        ),
+        (
             "Number of orders from France per month in 2024",
             format!("SELECT {by_month} WHERE country = 'France' AND {in_2024} GROUP BY {month} ORDER BY {month}"),
         ),
@@ -222,6 +226,9 @@ fn times_that_are_not_of_one_column_are_not_read() {
     for question in [
         "orders in 2023 and in 2024",
         "How many orders in 2024 meters",
+        "list orders by country",
+        "How many orders before 2020 or after 2022",
+        "How many orders before 2020 and after 2022",
         "top 3 orders by month",
         "most common country by month",
         "amount of orders by month",

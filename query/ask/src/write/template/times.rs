@@ -4,7 +4,7 @@
 use limn_segment::analyzer::analyze;
 
 use super::reading::ColumnAt;
-use super::words::Words;
+use super::words::{Word, Words};
 use crate::write::tables::{Tables, is_shown};
 
 /// Words of columns of dates that say no more than that.
@@ -133,6 +133,8 @@ impl Times {
                 times.phrases.push((at, length));
             }
         }
+        let ends = times.from.zip(times.until);
+        times.is_unclear |= ends.is_some_and(|(from, until)| from >= until);
         times
     }
 
@@ -200,6 +202,20 @@ impl Times {
         self.until = until.or(self.until);
         Some(length)
     }
+}
+
+/// Whether a time follows at a place, and a column of dates is called by these terms.
+pub(super) fn names_date(words: &Words, tables: &Tables<'_>, terms: &[String], at: usize) -> bool {
+    const BEFORE: [&str; 8] = [
+        "in", "during", "since", "after", "before", "until", "from", "between",
+    ];
+    let is_before = |it: &Word| BEFORE.contains(&it.written.as_str());
+    let follows = words.0.get(at).is_some_and(is_before) && span(words, at + 1).is_some();
+    let is_called = |it: &ColumnAt| {
+        let column = &tables.list[it.table].1.columns[it.column];
+        own_terms(&column.name) == terms
+    };
+    follows && columns(tables, |_| true).iter().any(is_called)
 }
 
 fn span_after(words: &Words, at: usize, is_joined: bool) -> Option<Span> {

@@ -58,6 +58,21 @@ fn a_question_that_needs_judgement_gets_a_plan_whose_conditions_run_first() {
 }
 
 #[test]
+fn what_a_model_has_seen_as_a_column_is_the_column() {
+    let found = "SELECT body FROM posts WHERE title = 'formal'";
+    let engine = Engine::default()
+        .gives(SQL, "text", &["a"])
+        .gives(found, "text", &["a", "b"]);
+    let judging = "SELECT sem_map('the tone of {body}') AS title FROM posts WHERE title = 'formal'";
+    let written = run(NEEDED, &posts(), Some(&model(judging)), &engine);
+    assert_eq!(operations(&written), ["sql", "sem_map", "sql"]);
+    let Operation::Sql(first) = &written.plan.as_ref().unwrap().stages[0].operation else {
+        panic!("{written:?}");
+    };
+    assert_eq!(first.statement, found);
+}
+
+#[test]
 fn a_question_that_sql_answers_is_not_judged() {
     let engine = Engine::default()
         .gives(SQL, "text", &["a"])

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use limn_ask::compile;
 use limn_ask::plan::Plan;
 use limn_ask::run::Event;
 use limn_ask::semantic::{Asker, Budget, KeptAnswers};
@@ -17,6 +18,7 @@ use limn_ask::write::{EngineTryOut, TRIED, Written, write};
 use limn_ask::{AskAnswer, Asking, KeptModel, SpentTokens};
 use limn_models::LanguageModel;
 use limn_segment::{TableKey, TableRecord};
+use limn_sql::{Engine, Limits};
 use serde::Deserialize;
 use tokio::sync::mpsc::UnboundedSender;
 use utoipa::ToSchema;
@@ -25,7 +27,7 @@ pub(crate) use kept::NodeAnswers;
 
 use super::cells::{CellsRequest, cells};
 use super::sets::SearchMode;
-use super::sql::{Several, may_read_rows, of_plan};
+use super::sql::{Several, may_read_rows, of_plan, of_statement};
 use super::{Grant, short_enough};
 use crate::access::Right;
 use crate::node::Node;
@@ -89,6 +91,10 @@ pub struct AskRequest {
     /// A plan to run: an edited one, or one's own.
     #[serde(default)]
     pub plan: Option<Plan>,
+    /// A statement that answers instead: SQL that may have semantic functions (`sem_filter`,
+    /// `sem_map`, `sem_topk`, `sem_agg`, `sem_fact`), which becomes a plan.
+    #[serde(default)]
+    pub sql: Option<String>,
     /// Whether the plan is not run: what it will cost is said.
     #[serde(default)]
     pub plan_only: Option<bool>,
@@ -120,38 +126,37 @@ pub async fn ask(
     grant.require(Right::Ask)?;
     let asked = Checked::of(node, grant, request)?;
     let kept: Arc<dyn KeptAnswers> = Arc::new(node.answers.of(node.live.index(), &grant.caller));
-    let written = match &asked.request.plan {
-        Some(_) => None,
-        None => Some(planned(node, grant, &asked, Arc::clone(&kept), &steps).await?),
-    };
     let mut notes = Vec::new();
     let mut writing = SpentTokens::default();
-    let plan = match (asked.request.plan.clone(), written) {
-        (Some(plan), _) => plan,
-        (None, Some((written, spent))) => {
-            writing = spent;
-            match written.plan {
-                Some(plan) => {
-                    notes = written.notes;
-                    plan
-                }
-                None => {
-                    let mut answer = AskAnswer::unanswered(&asked.question, &written, REMEDY);
-                    answer.cost.writing = writing;
-                    answer.cost.seconds = start.elapsed().as_secs_f64();
-                    return Ok(answer);
-                }
-            }
+    let given = match asked.given() {
+        Some(given) => given,
+        None => {
+            let planned = planned(node, grant, &asked, Arc::clone(&kept), &steps).await?;
+            let written = planned.0;
+            writing = planned.1;
+            let Some(plan) = written.plan else {
+                let mut answer = AskAnswer::unanswered(&asked.question, &written, REMEDY);
+                answer.cost.writing = writing;
+                answer.cost.seconds = start.elapsed().as_secs_f64();
+                return Ok(answer);
+            };
+            notes = written.notes;
+            Given::Plan(plan)
         }
-        (None, None) => return Err(Problem::internal()),
     };
-    let mut answer = ran(node, grant, &asked, plan, kept, steps).await?;
+    let mut answer = ran(node, grant, &asked, given, kept, steps).await?;
     let records = records(node, grant, &answer).await?;
     answer.of_snapshot(grant.view.snapshot.number, |key| records.get(key));
     answer.cost.writing = writing;
     answer.cost.seconds = start.elapsed().as_secs_f64();
     answer.notes.extend(notes);
     Ok(answer)
+}
+
+/// What is run.
+enum Given {
+    Plan(Plan),
+    Sql(String),
 }
 
 /// A request that makes sense.
@@ -173,21 +178,25 @@ impl Checked {
         })?;
         let question = request.q.clone().unwrap_or_default();
         short_enough("the question", &question, QUESTION)?;
-        if question.trim().is_empty() && request.plan.is_none() {
+        let is_given = request.plan.is_some() || request.sql.is_some();
+        if question.trim().is_empty() && !is_given {
             return Err(Problem::bad(
-                "there is no question and no plan",
-                "ask in plain words, or send a plan",
+                "there is no question, no plan and no statement",
+                "ask in plain words, or send a plan or a statement",
             ));
         }
-        if request.plan.is_some() && (request.tables.is_some() || request.prefix.is_some()) {
+        if request.plan.is_some() && request.sql.is_some() {
+            return Err(Problem::bad("a plan is given, and sql", "send one of them"));
+        }
+        if is_given && (request.tables.is_some() || request.prefix.is_some()) {
             return Err(Problem::bad(
-                "a plan is given, and tables or a prefix",
-                "a plan names its tables itself",
+                "a plan or a statement is given, and tables or a prefix",
+                "a plan and a statement name their tables themselves",
             ));
         }
-        if request.lake.is_some() && request.tables.is_none() && request.plan.is_none() {
+        if request.lake.is_some() && request.tables.is_none() && !is_given {
             return Err(Problem::bad(
-                "a lake is given, and no tables and no plan",
+                "a lake is given, and no tables, no plan and no statement",
                 "name the tables, too, or leave the lake out",
             ));
         }
@@ -201,6 +210,12 @@ impl Checked {
             question,
             options,
         })
+    }
+
+    /// The plan or the statement that was sent.
+    fn given(&self) -> Option<Given> {
+        let sql = || self.request.sql.clone().map(Given::Sql);
+        self.request.plan.clone().map(Given::Plan).or_else(sql)
     }
 }
 
@@ -255,13 +270,10 @@ async fn ran(
     node: &Arc<Node>,
     grant: &Grant,
     asked: &Checked,
-    mut plan: Plan,
+    given: Given,
     kept: Arc<dyn KeptAnswers>,
     steps: Option<Steps>,
 ) -> Result<AskAnswer, Problem> {
-    if !asked.question.is_empty() {
-        asked.question.clone_into(&mut plan.question);
-    }
     let lake = asked.request.lake.as_deref();
     let Several {
         engine,
@@ -284,8 +296,16 @@ async fn ran(
         asker.with_budget(budget)
     });
     let tells_only = asked.request.plan_only == Some(true);
+    let question = asked.question.clone();
     let running = async move {
         let _turn = turn;
+        let mut plan = match given {
+            Given::Plan(plan) => plan,
+            Given::Sql(sql) => compiled(&engine, sql, &limits).await?,
+        };
+        if !question.is_empty() {
+            plan.question = question;
+        }
         let on = |event: &Event<'_>| {
             if let (Some(steps), Ok(event)) = (&steps, serde_json::to_value(event)) {
                 let _ = steps.send(event);
@@ -297,10 +317,11 @@ async fn ran(
             budget_tokens: Some(tokens),
             on: &on,
         };
-        match tells_only {
+        let answered = match tells_only {
             true => asking.told(plan).await,
             false => asking.answer(plan).await,
-        }
+        };
+        answered.map_err(|error| of_plan(&error, &limits))
     };
     let ran = tokio::time::timeout(left, home.run(running)).await;
     let ran = ran.map_err(|_| {
@@ -312,8 +333,19 @@ async fn ran(
             ),
             "ask for less, or the operator for a longer --ask-timeout",
         )
-    })??;
-    ran.map_err(|error| of_plan(&error, &limits))
+    })?;
+    ran?
+}
+
+/// The plan of a statement. Its tables are read of the index, which is waited for.
+async fn compiled(engine: &Engine, sql: String, limits: &Limits) -> Result<Plan, Problem> {
+    let engine = engine.clone();
+    let plan = move || compile::plan_of(&engine, &sql, String::new());
+    let plan = tokio::task::spawn_blocking(plan).await.map_err(|error| {
+        tracing::error!(%error, "a statement ended in a panic");
+        Problem::internal()
+    })?;
+    plan.map_err(|error| of_statement(error, limits))
 }
 
 /// The records of the tables that an answer reads.

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use limn_ask::AskError;
 use limn_ask::check::Fault;
+use limn_ask::compile::NotCompiled;
 use limn_ask::run::RunError;
 use limn_ask::semantic::SemanticError;
 use limn_sql::{Catalogue, Engine, Limits};
@@ -87,6 +88,17 @@ fn of_semantic(cause: &SemanticError, stage: &str) -> Problem {
                 "ask again soon; if it stays so, the node's log says why",
             )
         }
+    }
+}
+
+/// The answer to a statement that is no plan.
+pub(in crate::answers) fn of_statement(error: NotCompiled, limits: &Limits) -> Problem {
+    match error {
+        NotCompiled::Sql(cause) => problems::problem(&cause, limits),
+        error => Problem::bad(
+            error.to_string(),
+            "write the statement so, and send it again",
+        ),
     }
 }
 

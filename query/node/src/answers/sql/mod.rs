@@ -30,7 +30,7 @@ use crate::node::Node;
 use crate::problem::{Code, ErrorDetail, Problem};
 
 pub(in crate::answers) use cells::{read as read_cells, until as cells_until};
-pub(in crate::answers) use engine::{Several, of_plan};
+pub(in crate::answers) use engine::{Several, of_plan, of_statement};
 pub(crate) use limits::Sql;
 pub use limits::SqlOptions;
 pub use rows::{RowsRequest, rows};
