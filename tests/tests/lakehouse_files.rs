@@ -84,6 +84,8 @@ fn fields_within_mapped_columns_have_the_names_of_today() {
     commit(&table, 1, &[protocol, json!({"metaData": metadata})]);
     let report = index_hashed(&lake, &index, &[]).ok();
     assert_eq!(report["failures"], json!([]), "{report}");
+    let again = index_hashed(&lake, &index, &[]).ok();
+    assert_eq!(again["objects"]["read"], 0, "{again}");
     let rows = sql("SELECT contact, parts FROM people ORDER BY id");
     let rows: Vec<Value> = rows["rows"]
         .as_array()

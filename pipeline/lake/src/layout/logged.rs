@@ -265,6 +265,9 @@ mod tests {
         let said = |file: &LogFile| file.logged.reading.logged.as_ref()?.nested.clone();
         let names = |file: &LogFile| std::ptr::from_ref(said(file).unwrap().names().unwrap());
         assert_eq!(names(&read.files[1]), names(&read.files[1_000]));
+        // Of a table that lacks them nothing is said.
+        let plain = self::texts(&self::table(1, 0));
+        assert!(plain.iter().all(|it| !it.contains("\"f\"")), "{plain:?}");
         // Files of other names than their log has are to be read by a log that is read anew.
         let other = self::texts(&self::table(0, 99)).remove(0);
         let mut torn = texts.clone();
