@@ -204,13 +204,13 @@ impl Round {
             .await?;
         self.unless_stopped(listing.open_logs(lake, published, &selection))
             .await?;
+        let left_out = filtered + listing.members_left_out;
+        self.check_listed(&listing, objects, left_out).await?;
         let mut account = Account::new(listing.part.clone(), self.notes.clone());
         account.listed = objects + filtered;
-        account.left_out.filtered = filtered + listing.members_left_out;
+        account.left_out.filtered = left_out;
         account.failures.append(&mut listing.failures);
         account.notes.append(&mut listing.notes);
-        self.check_listed(&listing, objects, account.left_out.filtered)
-            .await?;
         Ok((listing, account))
     }
 

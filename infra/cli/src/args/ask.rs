@@ -43,7 +43,7 @@ pub struct AskArgs {
     #[arg(help_heading = "Budget", long, value_name = "TIME", default_value = "10min", value_parser = duration)]
     pub budget_seconds: Duration,
     /// Ask no language model: simple questions are answered by rules.
-    #[arg(long, conflicts_with_all = ["model", "endpoint"])]
+    #[arg(help_heading = "Language models", long, conflicts_with_all = ["model", "endpoint"])]
     pub no_model: bool,
     #[command(flatten)]
     pub json: JsonOutput,
