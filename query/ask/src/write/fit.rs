@@ -13,7 +13,7 @@ use limn_retrieval::says_nothing;
 use limn_segment::analyzer::analyze;
 
 use super::judgement::judging_terms;
-use super::template::is_date;
+use super::template::{MONTHS, is_date};
 
 /// What share and likeness reach together: fitted to questions of which half are about nothing that
 /// a lake has (docs/decisions/056).
@@ -68,8 +68,8 @@ const ASKING: [&str; 44] = [
     "want",
 ];
 
-/// Words of times, which any column of dates has.
-const TIMES: [&str; 37] = [
+/// Words of times beside months, which any column of dates has.
+const TIMES: [&str; 25] = [
     "year",
     "yearly",
     "annual",
@@ -92,18 +92,6 @@ const TIMES: [&str; 37] = [
     "latest",
     "earliest",
     "period",
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
     "current",
     "previous",
     "past",
@@ -130,7 +118,8 @@ fn share(question: &str, cells: &CellsAnswer) -> f64 {
     let mut there: HashSet<String> = HashSet::new();
     let mut columns = cells.tables.iter().flat_map(|it| &it.columns);
     if columns.any(|it| is_date(&it.data_type)) {
-        let times: HashSet<String> = TIMES.iter().flat_map(|it| analyze(it)).collect();
+        let times = TIMES.iter().chain(&MONTHS).flat_map(|it| analyze(it));
+        let times: HashSet<String> = times.collect();
         let is_time = |it: &&String| times.contains(*it) || is_year(it);
         there.extend(terms.iter().filter(is_time).cloned());
     }

@@ -12,7 +12,7 @@ mod words;
 
 use super::tables::Tables;
 use reading::Reading;
-pub(super) use times::is_date;
+pub(super) use times::{MONTHS, is_date};
 
 /// Why no rule answers a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -19,7 +19,7 @@ const PLAIN: [&str; 9] = [
     "dt",
     "ts",
 ];
-const MONTHS: [&str; 12] = [
+pub(in crate::write) const MONTHS: [&str; 12] = [
     "january",
     "february",
     "march",
