@@ -26,8 +26,8 @@ use limn_ask::write::{EngineTryOut, write};
 use limn_cells::{Asked, CellsAnswer, Read, answer, redact_of};
 use limn_formats::ReadOptions;
 use limn_models::{
-    Decoder, DecoderOptions, Embedder, EndpointKey, EndpointModel, EndpointOptions, LanguageModel,
-    ModelStore, QWEN_CODER,
+    Decoder, DecoderOptions, DeviceChoice, Devices, Embedder, EndpointKey, EndpointModel,
+    EndpointOptions, LanguageModel, ModelStore, QWEN_CODER,
 };
 use limn_retrieval::{JoinGraphs, Query, Searcher};
 use limn_segment::{IndexStore, Snapshot, TableKey, TableRecord};
@@ -368,8 +368,11 @@ fn model(store: &ModelStore, options: &Options) -> Result<Option<Arc<dyn Languag
         "none" => Ok(None),
         name => {
             let files = store.language_model_files(name, &|_| {})?;
-            let model = Decoder::load(&files, &DecoderOptions::default())?;
-            Ok(Some(Arc::new(model)))
+            let options = DecoderOptions {
+                devices: Devices::find(DeviceChoice::Auto)?,
+                ..DecoderOptions::default()
+            };
+            Ok(Some(Arc::new(Decoder::load(&files, &options)?)))
         }
     }
 }

@@ -20,7 +20,6 @@ use crate::Failure;
 use crate::data::batch;
 use crate::measured::{Bench, operation, rounded};
 
-const WIDTHS: [usize; 4] = [1, 4, 12, 24];
 /// Prompts of a measurement: as many as are asked at once, and at least so many; of those that are
 /// asked one at a time half.
 const PROMPTS: usize = 12;
@@ -189,8 +188,10 @@ async fn ask(bench: &Bench, prompts: &[Prompt], kind: &Kind, width: usize) -> Re
     Ok(asked.try_collect::<()>().await?)
 }
 
-pub async fn all(bench: &Bench) -> Result<Value, Failure> {
-    let countries = bench.table("world_1__country")?.some(WIDTHS[3]);
+pub async fn all(bench: &Bench, widths: &[usize]) -> Result<Value, Failure> {
+    let countries = bench
+        .table("world_1__country")?
+        .some(widths.iter().copied().max().unwrap_or(1).max(PROMPTS));
     let names = countries.column("Name")?;
     let mut figures = Vec::new();
     for kind in KINDS.iter().filter(|it| bench.wants(it.name)) {
@@ -198,7 +199,7 @@ pub async fn all(bench: &Bench) -> Result<Value, Failure> {
         let mut number = 1;
         // The first round warms up, and computes what all share.
         for round in 0..=ROUNDS {
-            for width in WIDTHS {
+            for &width in widths {
                 number += 1;
                 let few = if width == 1 { PROMPTS / 2 } else { PROMPTS };
                 let names = &names[..width.max(few)];

@@ -5,10 +5,11 @@
 //! ```sh
 //! cargo run --release -p limn-ask --example operators_bench -- truth|batches|injection TABLES OUT
 //!     [--model NAME] [--endpoint URL] [--rows FILE] [--only STAGE,STAGE] [--part N]
+//!     [--widths N,N]
 //! ```
 //! TABLES is a folder with Spider's tables as CSV. OUT gets the figures; `--rows` the rows of each
 //! stage, so that two models can be compared (`tests/bench/endpoint_parity.py`); `--part` takes one
-//! row in N. The key of an endpoint is in `LIMN_ENDPOINT_KEY`.
+//! row in N; `--widths` are how many questions are asked at once. The key of an endpoint is in `LIMN_ENDPOINT_KEY`.
 
 mod batches;
 mod data;
@@ -22,8 +23,8 @@ use std::error::Error;
 use std::sync::Arc;
 
 use limn_models::{
-    ALL_MINILM, Decoder, DecoderOptions, EndpointKey, EndpointModel, EndpointOptions,
-    LanguageModel, ModelStore, QWEN_CODER,
+    ALL_MINILM, Decoder, DecoderOptions, DeviceChoice, Devices, EndpointKey, EndpointModel,
+    EndpointOptions, LanguageModel, ModelStore, QWEN_CODER,
 };
 use serde_json::{Value, json};
 
@@ -46,7 +47,11 @@ async fn main() -> Result<(), Failure> {
         None => {
             let name = named.get("model").map_or(QWEN_CODER, String::as_str);
             let files = store.language_model_files(name, &|_| {})?;
-            Arc::new(Decoder::load(&files, &DecoderOptions::default())?)
+            let options = DecoderOptions {
+                devices: Devices::find(DeviceChoice::Auto)?,
+                ..DecoderOptions::default()
+            };
+            Arc::new(Decoder::load(&files, &options)?)
         }
     };
     let only = named
@@ -62,7 +67,7 @@ async fn main() -> Result<(), Failure> {
             figures.extend(written::all(&bench).await?);
             Value::from(figures)
         }
-        "batches" => batches::all(&bench).await?,
+        "batches" => batches::all(&bench, &widths(&named)?).await?,
         "injection" => injection::all(&bench).await?,
         _ => return Err("truth, batches or injection".into()),
     };
@@ -72,6 +77,15 @@ async fn main() -> Result<(), Failure> {
         std::fs::write(path, serde_json::to_string(&bench.rows())?)?;
     }
     Ok(())
+}
+
+/// Questions that are asked at once, from one on.
+fn widths(named: &HashMap<String, String>) -> Result<Vec<usize>, Failure> {
+    let widths = named.get("widths").map_or("1,4,12,24", String::as_str);
+    Ok(widths
+        .split(',')
+        .map(str::parse)
+        .collect::<Result<_, _>>()?)
 }
 
 fn arguments() -> (Vec<String>, HashMap<String, String>) {
