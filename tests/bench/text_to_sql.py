@@ -38,9 +38,12 @@ def says(candidate):
 
 def voted(question, styles):
     """Whether the candidates of these styles choose one that is right."""
-    chosen = [it for name in styles for it in question["candidates"] if style(it) == name and says(it)]
+    ran = [it for name in styles for it in question["candidates"] if style(it) == name and "digest" in it]
+    chosen = [it for it in ran if says(it)] or ran
     votes = [sum(it["digest"] == other["digest"] for other in chosen) for it in chosen]
-    return bool(chosen) and chosen[votes.index(max(votes))].get("right", False)
+    if not votes or (chosen is ran and max(votes) < min(2, len(styles))):
+        return False  # Nothing ran, or nothing has rows and no two agree on it.
+    return chosen[votes.index(max(votes))].get("right", False)
 
 
 def literals(sql):
@@ -80,8 +83,8 @@ def written(path):
     refused = [it for question in questions for it in question["candidates"] if isinstance(it["outcome"], dict) and "refused" in it["outcome"]]
     rows = {
         "questions": len(questions),
-        "right": share(sum(it["right"] for it in questions)),
-        "right, of those whose own SQL has rows": share(sum(it["right"] for it in own), own),
+        "right": share(sum(it["right"] is True for it in questions)),
+        "right, of those whose own SQL has rows": share(sum(it["right"] is True for it in own), own),
         "one prompt alone": {it: share(sum(voted(question, [it]) for question in questions)) for it in prompts},
         "all prompts, without rules": share(sum(voted(question, prompts) for question in questions)),
         "the prompts that are kept, recounted": share(sum(voted(question, [*KEPT, "template"]) for question in questions)),
@@ -120,7 +123,7 @@ def main():
     if arguments.without_model:
         questions = lines(arguments.without_model)
         plans = [it for it in questions if it["plan"]]
-        rows["rules, without a model"] = {"questions": len(questions), "written": len(plans), "right": sum(it["right"] for it in plans)}
+        rows["rules, without a model"] = {"questions": len(questions), "written": len(plans), "right": sum(it["right"] is True for it in plans)}
     for path in arguments.foreign:
         rows[f"about nothing in the lake, {pathlib.Path(path).stem}"] = refusals(path)
     if arguments.answerable:

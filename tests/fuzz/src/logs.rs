@@ -106,9 +106,9 @@ async fn opened(
         left_out: &none,
         too_new: &none,
     };
-    Ok(match open(store, found, &listed).await? {
+    Ok(match open(store, found, &listed, None).await? {
         Opened::Table(table) => Some(table),
-        Opened::LeftOut | Opened::HeldBack => None,
+        Opened::LeftOut | Opened::HeldBack | Opened::Uncommitted(_) => None,
     })
 }
 
