@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use limn_tests::node::Node;
+use limn_tests::oracle::Oracle;
 use limn_tests::{index_hashed, lake, limn, text};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -245,6 +246,41 @@ fn sets_are_measured() {
     let whole = json!({"precision": 1.0, "recall": 1.0, "f1": 1.0, "full": 1.0, "tables": 3.0});
     assert_eq!(measured["k"]["3"], whole, "{measured}");
     assert!(measured["k"]["auto"]["precision"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_model_takes_questions_apart() {
+    let folder = shop();
+    let index = folder.path().join("index");
+    let question = "Who bought what?";
+    let oracle = Oracle::start(|asked| {
+        assert!(
+            asked.user.ends_with("Question: Who bought what?"),
+            "{asked:?}"
+        );
+        Some("customer: name\norder: product\nproduct: title".to_owned())
+    });
+    let by_model = |oracle: &Oracle| {
+        let index = text(&index);
+        let all = ["search", question, "--index", index, "--join", "-k", "3"];
+        limn(&[&all[..], &["--json", "--parts", "llm"], &oracle.options()].concat())
+    };
+    let answer = by_model(&oracle).ok();
+    let parts = json!(["customer: name", "order: product", "product: title"]);
+    assert_eq!(answer["parts"], parts);
+    let found = tables(&answer);
+    assert_eq!(found, ["shop/customers", "shop/orders", "shop/products"]);
+
+    let talker = Oracle::start(|_| Some("?".to_owned()));
+    let answer = by_model(&talker);
+    assert!(answer.stderr.contains("it is read by rules"), "{answer:?}");
+    assert_eq!(answer.ok()["parts"], json!(["bought"]));
+    let dead = by_model(&Oracle::start(|_| None));
+    dead.code_is(2);
+    assert!(
+        dead.stderr.contains("--parts rules asks no model"),
+        "{dead:?}"
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Sets of tables that join: which tables answer a question together, and how.
 //!
 //! A ranking judges tables one by one, and half of real questions need several that join. As in JAR
-//! (ACL 2024), a question is taken apart ([`parts()`]), each part is compared with the columns of
+//! (ACL 2024), a question is taken apart ([`parts()`], or [`ask_for_parts`] by a model), each part is compared with the columns of
 //! the ranking's first tables, pairs of tables are judged by how well they join ([`Joins`]), and
 //! the best set is an exact optimum of all of it ([`optimise`]). What comes out is a [`TableSet`]
 //! with a [`Plan`], which is SQL, too.
@@ -16,6 +16,7 @@
 //! **Recovery.** What is kept (vectors, joins) only saves time.
 
 mod answer;
+mod asked;
 mod columns;
 mod eval;
 mod join;
@@ -29,6 +30,7 @@ mod set;
 mod vectors;
 
 pub use answer::{Ranked, SetAnswer, SetQuery};
+pub use asked::ask_for_parts;
 pub use columns::{Column, TableColumns};
 pub use eval::SetShares;
 pub use join::{Basis, Cardinality, ColumnOf, Join};

@@ -11,7 +11,7 @@ use std::fmt;
 use limn_retrieval::is_asking_word;
 
 /// Parts of a question, at most.
-const MOST: usize = 8;
+pub(crate) const MOST: usize = 8;
 /// Words of a run, the last ones.
 const WORDS: usize = 4;
 /// Words of a question that are read.

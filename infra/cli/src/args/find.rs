@@ -83,12 +83,24 @@ pub struct SearchArgs {
     /// Return the tables that answer the question together, and how they join.
     #[arg(long)]
     pub join: bool,
+    /// With --join: what takes the question apart.
+    #[arg(help_heading = MORE, long, value_enum, default_value_t = PartsArg::Rules, requires = "join")]
+    pub parts: PartsArg,
     #[command(flatten)]
     pub options: SearchOptions,
     #[command(flatten, next_help_heading = "Language models")]
     pub model: ModelOptions,
     #[command(flatten, next_help_heading = MORE)]
     pub output: JsonOutput,
+}
+
+/// What takes a question apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PartsArg {
+    /// Rules: the words that say something, and what they are said of.
+    Rules,
+    /// --model: one prompt for each question.
+    Llm,
 }
 
 #[derive(Debug, clap::Args)]
@@ -108,6 +120,9 @@ pub struct EvalArgs {
     /// of limn's own reading.
     #[arg(help_heading = MORE, long, value_name = "FILE.jsonl", requires = "join")]
     pub decompositions: Option<PathBuf>,
+    /// With --join: what takes the questions apart that have no given parts.
+    #[arg(help_heading = MORE, long, value_enum, default_value_t = PartsArg::Rules, requires = "join")]
+    pub parts: PartsArg,
     #[command(flatten)]
     pub options: SearchOptions,
     #[command(flatten, next_help_heading = "Language models")]

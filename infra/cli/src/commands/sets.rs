@@ -8,20 +8,23 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
+use futures::{StreamExt, TryStreamExt};
+use limn_models::LanguageModel;
 use limn_retrieval::eval::EvalQuestion;
 use limn_retrieval::{JoinGraphs, Searcher};
 use limn_segment::{IndexStore, Snapshot, TableKey};
 use limn_sets::{
     Join, KnownJoins, MOST_TABLES, Part, Plan, SetAnswer, SetQuery, SetShares, SetSize, Sets,
-    TableColumns,
+    TableColumns, ask_for_parts,
 };
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::Outcome;
-use crate::args::{EvalArgs, JudgeArg, SearchArgs, SearchOptions, TableCount};
+use crate::args::{EvalArgs, JudgeArg, PartsArg, SearchArgs, SearchOptions, TableCount};
 use crate::commands::eval::read;
 use crate::commands::search::{print, say_nothing_under};
-use crate::commands::{embedder_of, known, newest, print_json, query};
+use crate::commands::{embedder_of, known, language_model, newest, print_json, query};
+use crate::progress::{Waiting, say};
 use crate::text::{Style, one_line, plural};
 
 /// The sizes that are measured where none are said.
@@ -54,12 +57,19 @@ fn size(count: TableCount) -> anyhow::Result<SetSize> {
 
 /// `limn search --join`.
 pub async fn search(args: SearchArgs) -> anyhow::Result<Outcome> {
-    let asked = SetQuery {
+    let mut asked = SetQuery {
         query: query(&args.question.join(" "), 1, &args.options)?,
         size: args.k.map_or(Ok(SetSize::Auto), size)?,
         parts: None,
     };
     let opened = Opened::new(&args.index.index, &args.options).await?;
+    if args.parts == PartsArg::Llm {
+        let model = language_model::open(&args.model).await?;
+        asked.parts = parts_by(model.as_ref(), &asked.query.text).await?;
+        if asked.parts.is_none() {
+            say("the model found no parts in the question: it is read by rules");
+        }
+    }
     let (searcher, sets) = (Arc::clone(&opened.searcher), Arc::clone(&opened.sets));
     let ranking = asked.clone();
     let ranked = {
@@ -79,6 +89,34 @@ pub async fn search(args: SearchArgs) -> anyhow::Result<Outcome> {
         print_plan(&answer)?;
     }
     Ok(Outcome::Done)
+}
+
+/// The parts of a question by a model; none where it finds none.
+async fn parts_by(model: &dyn LanguageModel, question: &str) -> anyhow::Result<Option<Vec<Part>>> {
+    let parts = ask_for_parts(model, question).await;
+    let parts = parts.context("--parts llm: --parts rules asks no model")?;
+    Ok(Some(parts).filter(|it| !it.is_empty()))
+}
+
+/// The parts of questions by a model, as many at a time as it takes.
+async fn all_parts_by(
+    args: &EvalArgs,
+    questions: &[&str],
+) -> anyhow::Result<HashMap<String, Vec<Part>>> {
+    let model = language_model::open(&args.model).await?;
+    let name = one_line(model.id().as_str());
+    let waiting = Waiting::start(format!("asking {name} for the parts of the questions"));
+    let asked = futures::stream::iter(questions).map(|question| {
+        let model = Arc::clone(&model);
+        async move {
+            let parts = parts_by(model.as_ref(), question).await?;
+            anyhow::Ok(parts.map(|parts| ((*question).to_owned(), parts)))
+        }
+    });
+    let asked = asked.buffer_unordered(model.concurrency().max(1));
+    let asked: Vec<Option<(String, Vec<Part>)>> = asked.try_collect().await?;
+    waiting.finish();
+    Ok(asked.into_iter().flatten().collect())
 }
 
 /// An index, opened for sets.
@@ -217,10 +255,13 @@ struct Latency {
 /// `limn eval --join`.
 pub async fn eval(args: EvalArgs, questions: Vec<EvalQuestion>) -> anyhow::Result<Outcome> {
     let given = args.decompositions.as_deref();
-    let given = given
-        .map(read_decompositions)
-        .transpose()?
-        .unwrap_or_default();
+    let given = given.map(read_decompositions).transpose()?;
+    let mut given = given.unwrap_or_default();
+    if args.parts == PartsArg::Llm {
+        let texts = questions.iter().map(|it| it.question.as_str());
+        let unread: Vec<&str> = texts.filter(|it| !given.contains_key(*it)).collect();
+        given.extend(all_parts_by(&args, &unread).await?);
+    }
     let sizes = match args.k.is_empty() {
         true => SIZES.to_vec(),
         false => args.k.clone(),
@@ -236,7 +277,7 @@ pub async fn eval(args: EvalArgs, questions: Vec<EvalQuestion>) -> anyhow::Resul
     let unread = questions
         .iter()
         .filter(|it| !given.contains_key(&it.question));
-    let unread = if args.decompositions.is_some() {
+    let unread = if args.decompositions.is_some() || args.parts == PartsArg::Llm {
         unread.count()
     } else {
         0
