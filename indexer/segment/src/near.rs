@@ -11,6 +11,9 @@ use tantivy_fst::Automaton;
 const LETTERS: usize = 24;
 /// Letters of the shortest: fewer have too many neighbours.
 const SHORTEST: usize = 5;
+/// Misspelt words of so many letters may have a wrong one, and two mistakes.
+const WRONG: usize = 7;
+const LONG: usize = 8;
 
 /// A word of small ASCII letters, to which terms may be near.
 ///
@@ -50,10 +53,22 @@ impl Near {
         })
     }
 
+    /// What a word may be that somebody misspelt: with one letter missing, too many or swapped with
+    /// its neighbour; in longer words also wrong, and twice. Names are not changed as much. `None`
+    /// as of [`Near::new`].
+    #[must_use]
+    pub fn misspelt(word: &str, is_name: bool) -> Option<Near> {
+        let edits = if word.len() < LONG || is_name { 1 } else { 2 };
+        let near = Near::new(word, edits)?;
+        Some(match word.len() < WRONG || is_name {
+            true => near.without_wrong_letters(),
+            false => near,
+        })
+    }
+
     /// The same, where one letter in the place of another is two edits: one too many, and one
     /// missing. Most short words that differ so are other words (`list` and `last`).
-    #[must_use]
-    pub fn without_wrong_letters(self) -> Near {
+    fn without_wrong_letters(self) -> Near {
         Near { wrong: 2, ..self }
     }
 

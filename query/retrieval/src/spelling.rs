@@ -17,9 +17,6 @@ use crate::question::{Word, is_stop_word};
 use crate::sought::Sought;
 use crate::words::matching_words;
 
-/// Words of so many letters may have a wrong one, and two mistakes.
-const WRONG: usize = 7;
-const LONG: usize = 8;
 /// Terms of which is looked up how they are spelled.
 const SPELLED: usize = 8;
 /// Texts that are looked into for that.
@@ -88,18 +85,14 @@ pub(crate) fn meant(
 ) -> Result<Option<Meant>, RetrievalError> {
     let lower = word.written.to_lowercase();
     let is_name = word.at > 0 && word.written.starts_with(char::is_uppercase);
-    let edits = if lower.len() < LONG || is_name { 1 } else { 2 };
-    let Some(mut near) = Near::new(&lower, edits).filter(|_| !word.is_quoted) else {
+    let Some(near) = Near::misspelt(&lower, is_name).filter(|_| !word.is_quoted) else {
         return Ok(None);
     };
-    if lower.len() < WRONG || is_name {
-        near = near.without_wrong_letters();
-    }
     // Of "whitch" nothing is to be searched.
     if knows(embedder, &lower) || is_stop_word(|stop| distance(&lower, stop, 1).is_some()) {
         return Ok(None);
     }
-    let looked_for = format!("{edits} {}", word.written);
+    let looked_for = format!("{is_name} {}", word.written);
     if corpus.is_absent(&looked_for, Looked::Spelling) {
         return Ok(None);
     }

@@ -6,25 +6,27 @@
 //! table that was searched has a grade besides, which says more (docs/decisions/034): who has one
 //! looks at it first.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use limn_cells::{CellsAnswer, Match};
 use limn_retrieval::says_nothing;
+use limn_segment::Near;
 use limn_segment::analyzer::analyze;
 
 use super::judgement::judging_terms;
-use super::template::{MONTHS, is_date};
+use super::template::{MONTHS, function_words, is_date};
 
 /// What share and likeness reach together: fitted to questions of which half are about nothing that
 /// a lake has (docs/decisions/056).
 const LEAST: f64 = 0.9;
 /// Words of a question that are looked at.
 const WORDS: usize = 200;
-/// Words that ask, and are about nothing.
-const ASKING: [&str; 44] = [
+/// Words that ask, and are about nothing, beside those of functions and numbers.
+const ASKING: [&str; 40] = [
     "answer",
     "available",
-    "average",
+    "best",
+    "bottom",
     "common",
     "count",
     "database",
@@ -36,21 +38,16 @@ const ASKING: [&str; 44] = [
     "every",
     "exist",
     "find",
+    "first",
     "give",
     "greater",
     "high",
-    "highest",
     "know",
     "large",
-    "largest",
-    "least",
+    "last",
     "less",
     "list",
-    "lowest",
-    "maximum",
-    "minimum",
     "more",
-    "most",
     "name",
     "number",
     "old",
@@ -61,15 +58,15 @@ const ASKING: [&str; 44] = [
     "row",
     "show",
     "small",
-    "sum",
     "table",
     "tell",
-    "total",
+    "top",
     "want",
+    "worst",
 ];
 
 /// Words of times beside months, which any column of dates has.
-const TIMES: [&str; 25] = [
+const TIMES: [&str; 22] = [
     "year",
     "yearly",
     "annual",
@@ -85,12 +82,9 @@ const TIMES: [&str; 25] = [
     "date",
     "today",
     "yesterday",
-    "last",
     "since",
     "until",
     "recent",
-    "latest",
-    "earliest",
     "period",
     "current",
     "previous",
@@ -104,40 +98,64 @@ pub(super) fn fits(question: &str, cells: &CellsAnswer) -> bool {
     share(question, cells) + likeness >= LEAST
 }
 
-/// The share of the question's words that the tables have; 1 of none.
+/// The share of the question's words that the tables have, as they are or misspelt; 1 of none.
 fn share(question: &str, cells: &CellsAnswer) -> f64 {
-    // Words of judging are about what texts say, and in no name.
-    let asking = ASKING.iter().flat_map(|it| analyze(it));
-    let asking: HashSet<String> = asking.chain(judging_terms()).collect();
-    let words = question.split_whitespace().take(WORDS);
-    let terms = words.filter(|it| !says_nothing(it)).flat_map(analyze);
-    let terms: HashSet<String> = terms.filter(|it| !asking.contains(it)).collect();
-    if terms.is_empty() {
+    let words = words(question);
+    if words.is_empty() {
         return 1.0;
     }
-    let mut there: HashSet<String> = HashSet::new();
+    let there = Terms::of(cells);
     let mut columns = cells.tables.iter().flat_map(|it| &it.columns);
-    if columns.any(|it| is_date(&it.data_type)) {
-        let times = TIMES.iter().chain(&MONTHS).flat_map(|it| analyze(it));
-        let times: HashSet<String> = times.collect();
-        let is_time = |it: &&String| times.contains(*it) || is_year(it);
-        there.extend(terms.iter().filter(is_time).cloned());
-    }
-    let mut add =
-        |text: &str| there.extend(analyze(text).into_iter().filter(|it| terms.contains(it)));
-    for table in &cells.tables {
-        add(&table.table);
-        for column in &table.columns {
-            add(&column.name);
-            column.frequent.iter().flatten().for_each(|it| add(it));
-        }
-        let cells = table.cells.iter().filter(|it| it.how != Match::Vector);
-        cells.for_each(|it| add(&it.value));
-    }
-    there.len() as f64 / terms.len() as f64
+    let has_dates = columns.any(|it| is_date(&it.data_type));
+    let times = TIMES.iter().chain(&MONTHS).flat_map(|it| analyze(it));
+    let times: HashSet<String> = times.filter(|_| has_dates).collect();
+    let is_there =
+        |(term, word): &(&String, &String)| times.contains(*term) || there.has(term, word);
+    words.iter().filter(is_there).count() as f64 / words.len() as f64
 }
 
-fn is_year(term: &str) -> bool {
-    let year: Option<u16> = term.parse().ok();
-    term.len() == 4 && year.is_some_and(|it| (1000..3000).contains(&it))
+/// The words that the question is about, by their terms.
+fn words(question: &str) -> HashMap<String, String> {
+    // Words of judging are about what texts say, and in no name.
+    let asking = ASKING.iter().copied().chain(function_words());
+    let asking: HashSet<String> = asking.flat_map(analyze).chain(judging_terms()).collect();
+    let pieces = question.split_whitespace().take(WORDS);
+    let pieces = pieces.map(|it| {
+        it.trim_matches(|it: char| !it.is_alphanumeric())
+            .to_lowercase()
+    });
+    let about = pieces.filter(|it| !says_nothing(it) && !is_number(it));
+    let terms = about.flat_map(|word| analyze(&word).into_iter().map(move |it| (it, word.clone())));
+    terms.filter(|(term, _)| !asking.contains(term)).collect()
+}
+
+fn is_number(word: &str) -> bool {
+    word.replace(',', "").parse::<f64>().is_ok()
+}
+
+/// The terms of names and cells.
+struct Terms(HashSet<String>);
+
+impl Terms {
+    fn of(cells: &CellsAnswer) -> Terms {
+        let mut terms = HashSet::new();
+        for table in &cells.tables {
+            terms.extend(analyze(&table.table));
+            for column in &table.columns {
+                terms.extend(analyze(&column.name));
+                terms.extend(column.frequent.iter().flatten().flat_map(|it| analyze(it)));
+            }
+            let cells = table.cells.iter().filter(|it| it.how != Match::Vector);
+            terms.extend(cells.flat_map(|it| analyze(&it.value)));
+        }
+        Terms(terms)
+    }
+
+    /// Whether a term is one of them, or its word is nearly one.
+    fn has(&self, term: &str, word: &str) -> bool {
+        self.0.contains(term) || {
+            let near = Near::misspelt(word, false);
+            near.is_some_and(|near| self.0.iter().any(|it| near.distance(it).is_some()))
+        }
+    }
 }

@@ -12,6 +12,7 @@ mod words;
 
 use super::tables::Tables;
 use reading::Reading;
+pub(super) use reading::function_words;
 pub(super) use times::{MONTHS, is_date};
 
 /// Why no rule answers a question.

@@ -98,6 +98,11 @@ const LISTS: [&str; 6] = ["list", "show", "give", "display", "sort", "sorted"];
 const BETWEEN: usize = 2;
 const DISTINCT: [&str; 3] = ["different", "distinct", "unique"];
 
+/// The words of functions.
+pub(in crate::write) fn function_words() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().map(|(word, _)| *word)
+}
+
 /// What is computed of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Function {
