@@ -92,6 +92,9 @@ pub struct TableCells {
     pub rows_exact: bool,
     /// The columns that the question may need, in the table's order.
     pub columns: Vec<TableColumn>,
+    /// The names of all its columns of dates, chosen or not.
+    #[serde(skip)]
+    pub dates: Vec<String>,
     /// The cells that the question may mean, the best first.
     pub cells: Vec<Cell>,
     /// Tokens of its part of the text.
@@ -329,12 +332,16 @@ fn of_table(read: &Read, scored: &Chosen, cells: Vec<Cell>) -> TableCells {
             score: (score * 1e3).round() / 1e3,
         }
     });
+    let is_date =
+        |it: &&crate::table::Column| matches!(it.data_type.as_str(), "date" | "timestamp");
+    let dates = read.table.columns.iter().filter(is_date);
     TableCells {
         table: read.table.key.name.clone(),
         lake: read.table.key.lake.clone(),
         rows: read.table.rows,
         rows_exact: read.table.rows_exact,
         columns: columns.collect(),
+        dates: dates.map(|it| it.name.clone()).collect(),
         cells,
         tokens: 0,
     }

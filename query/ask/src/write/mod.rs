@@ -79,16 +79,16 @@ pub async fn write(
     let mut trials = Trials::new(&tables, try_out);
     let judgement = Judgement::of(question, &tables);
     written.needs_judgement = judgement == Judgement::Needed;
-    let template = template::statement(question, &tables);
+    let ruled = template::ruled(question, &tables);
     let writing = async {
         if let Some(model) = model {
             let prompts = Prompts::new(question, &tables, model);
             with_model(&prompts, model, &mut trials, &mut written).await;
         }
-        match &template {
-            Ok(statement) => {
-                let candidate = trials.candidate(Origin::Template, statement).await;
-                written.candidates.push(candidate);
+        match &ruled {
+            Ok(ruled) => {
+                let candidate = trials.candidate(Origin::Template, &ruled.statement).await;
+                written.candidates.push(candidate.with_notes(ruled));
             }
             Err(unread) => {
                 if model.is_none() && !unread.dates.is_empty() {

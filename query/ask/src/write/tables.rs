@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use limn_cells::{CellsAnswer, TableCells, TableColumn};
+use limn_cells::{CellsAnswer, JoinedColumn, TableCells, TableColumn};
 use limn_models::LanguageModel;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -27,6 +27,13 @@ const NAME: usize = 40;
 /// Tables that are shown, and columns of all of them, at most.
 const TABLES: usize = 10;
 const COLUMNS: usize = 400;
+
+/// A column of a table, by their places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ColumnAt {
+    pub(super) table: usize,
+    pub(super) column: usize,
+}
 
 /// The tables, by the names that statements give them.
 #[derive(Debug)]
@@ -73,6 +80,23 @@ impl<'a> Tables<'a> {
         let mut list = self.list.iter();
         let found = list.find(|(_, it)| it.table == table && it.lake == lake);
         found.map(|(name, _)| name.as_str())
+    }
+
+    /// The column of one of these tables that refers to another table, if there is one alone.
+    pub(super) fn referring(&self, to: usize, from: &[usize]) -> Option<ColumnAt> {
+        let is = |side: &JoinedColumn, table: usize| {
+            let it = self.list[table].1;
+            side.table == it.table && side.lake == it.lake
+        };
+        let mut found = self.cells.joins.iter().filter_map(|join| {
+            let table = from.iter().find(|it| is(&join.left, **it))?;
+            let refers = is(&join.right, to) && matches!(join.cardinality.as_str(), "n:1" | "1:1");
+            let mut columns = self.list[*table].1.columns.iter();
+            let column = columns.position(|it| it.name == join.left.column)?;
+            let table = *table;
+            (refers && join.more.is_empty()).then_some(ColumnAt { table, column })
+        });
+        found.next().filter(|_| found.next().is_none())
     }
 
     /// The tables that have a column of this name, but for case.

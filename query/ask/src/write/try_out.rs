@@ -83,6 +83,8 @@ pub struct Tried {
     pub is_cut: bool,
     /// Whether the statement says their order.
     pub is_ordered: bool,
+    /// Whether its first column has a NULL.
+    pub(super) has_null: bool,
     worth: Worth,
     in_order: u128,
     in_any_order: u128,
@@ -98,6 +100,7 @@ impl Tried {
             count: 0,
             is_cut: false,
             is_ordered,
+            has_null: false,
             worth: Worth::Empty,
             in_order: 0,
             in_any_order: 0,
@@ -106,6 +109,7 @@ impl Tried {
 
     /// Adds the next row.
     pub fn push(&mut self, row: Vec<Option<String>>) {
+        self.has_null |= row.first().is_some_and(Option::is_none);
         let mut hash = Xxh3::new();
         for (at, cell) in row.iter().enumerate() {
             let of_numbers = self.columns.get(at).is_some_and(is_number);

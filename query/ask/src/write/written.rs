@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use super::prompt::Style;
 use super::statement::NoStatement;
+use super::template::Ruled;
 use super::trials::{Planned, Trials};
 use super::try_out::{Refusal, Tried, Worth};
 use super::vote::{agreed_empty, votes, winner};
@@ -101,6 +102,9 @@ pub struct Candidate {
     pub outcome: Outcome,
     /// How many candidates have the same rows, itself among them.
     pub votes: usize,
+    /// What to know of it where it is chosen, one line each.
+    #[serde(skip)]
+    notes: Vec<String>,
     #[serde(skip)]
     tried: Option<Tried>,
     /// Its stages, where it is a plan of several.
@@ -160,6 +164,7 @@ impl Candidate {
             mends: 0,
             outcome: Outcome::NoStatement { why },
             votes: 0,
+            notes: Vec::new(),
             tried: None,
             stages: None,
         }
@@ -188,6 +193,7 @@ impl Candidate {
             mends,
             outcome,
             votes: 0,
+            notes: Vec::new(),
             tried: tried.ok(),
             stages: None,
         }
@@ -214,9 +220,19 @@ impl Candidate {
                 false => Outcome::Planned { rows },
             },
             votes: 0,
+            notes: Vec::new(),
             tried: None,
             stages: (!is_empty).then_some(stages),
         }
+    }
+
+    /// With what to know of a rule's statement.
+    pub(super) fn with_notes(mut self, ruled: &Ruled) -> Candidate {
+        self.notes.clone_from(&ruled.notes);
+        let has_null = self.tried.as_ref().is_some_and(|it| it.has_null);
+        self.notes
+            .extend(ruled.of_null.clone().filter(|_| has_null));
+        self
     }
 
     fn worth(&self) -> Option<Worth> {
@@ -344,6 +360,7 @@ impl Written {
         if self.needs_judgement && judging.is_none() {
             self.notes.push(UNJUDGED.to_owned());
         }
+        self.notes.extend(self.candidates[chosen].notes.clone());
         let stages = self.stages(&self.candidates[chosen]);
         self.plan = Some(Plan::of(self.question.clone(), stages));
         self.chosen = Some(chosen);

@@ -2,13 +2,41 @@
 
 use limn_cells::literal;
 
-use super::reading::{ColumnAt, Function, Mention, Reading};
+use super::Ruled;
+use super::reading::{Function, Mention, Reading};
 use super::times::Part;
 use crate::write::lexer::name;
-use crate::write::tables::Tables;
+use crate::write::tables::{ColumnAt, Tables};
 
-/// The statement that a reading means, if it means one.
-pub(super) fn statement(reading: &Reading, tables: &Tables<'_>) -> Option<String> {
+/// The statement that a reading means, if it means one, with what to know of it.
+pub(super) fn ruled(reading: &Reading, tables: &Tables<'_>) -> Option<Ruled> {
+    let statement = statement(reading, tables)?;
+    let name = |it: &ColumnAt| tables.list[it.table].1.columns[it.column].name.clone();
+    let dated = reading.dated.as_ref().filter(|_| reading.dates.len() > 1);
+    let note = dated.map(|it| {
+        let note = format!("times are those of {}", name(it));
+        limn_store::one_line(&format!(
+            "{note}, one of the dates: {}",
+            reading.dates.join(", ")
+        ))
+    });
+    let mut groups = reading.mentions.iter().filter(|it| it.is_group);
+    let part = reading.dated.filter(|_| reading.times.part.is_some());
+    let key = part.or(groups.next().map(|it| it.column));
+    let of_null = key.map(|it| {
+        limn_store::one_line(&format!(
+            "rows without {} are a group of their own",
+            name(&it)
+        ))
+    });
+    Some(Ruled {
+        statement,
+        notes: note.into_iter().collect(),
+        of_null,
+    })
+}
+
+fn statement(reading: &Reading, tables: &Tables<'_>) -> Option<String> {
     if reading.is_unclear() {
         return None;
     }
@@ -22,8 +50,8 @@ pub(super) fn statement(reading: &Reading, tables: &Tables<'_>) -> Option<String
     }
     match (asked.is_grouped(), reading.by_count) {
         (true, _) => asked.of_groups(),
-        // Each row of one table is there with each that it joins: it would be counted as often.
-        _ if reading.counts && asked.from.has_several && reading.filters.is_empty() => None,
+        // Each row of one table is there with each that it joins, and not where none does.
+        _ if asked.is_all_rows() && asked.from.has_several && reading.filters.is_empty() => None,
         (false, Some(function)) => asked.of_most_rows(function),
         (false, None) => asked.of_rows(),
     }
@@ -63,6 +91,11 @@ impl<'a> Asked<'a> {
 
     fn is_grouped(&self) -> bool {
         self.part.is_some() || !self.groups.is_empty()
+    }
+
+    /// Whether whole rows are asked for, or how many there are.
+    fn is_all_rows(&self) -> bool {
+        self.reading.counts || self.reading.mentions.is_empty()
     }
 
     /// Whether what is asked for can be asked for at once.
@@ -259,6 +292,18 @@ fn order(function: Function) -> &'static str {
     }
 }
 
+/// The table whose rows are counted, or of which something is computed.
+fn base(reading: &Reading) -> Option<usize> {
+    let mut computed = reading
+        .mentions
+        .iter()
+        .filter(|it| !it.functions.is_empty());
+    match reading.tables.as_slice() {
+        [one] if reading.counts => Some(*one),
+        _ => computed.next().map(|it| it.column.table),
+    }
+}
+
 /// The tables that a statement reads, joined.
 struct From<'a> {
     tables: &'a Tables<'a>,
@@ -276,12 +321,17 @@ impl<'a> From<'a> {
         needed.extend(&reading.tables);
         needed.sort_unstable();
         needed.dedup();
-        let first = *needed.first()?;
+        // Of groups, those that no row joins are one, too.
+        let is_grouped =
+            reading.mentions.iter().any(|it| it.is_group) || reading.times.part.is_some();
+        let join = if is_grouped { "LEFT JOIN" } else { "JOIN" };
+        let first = base(reading).filter(|_| is_grouped);
+        let first = first.or(needed.first().copied())?;
         let mut there = vec![first];
         let mut sql = name(&tables.list[first].0);
         while let Some(goal) = needed.iter().find(|it| !there.contains(it)) {
             for (table, on) in way(tables, &there, *goal)? {
-                sql.push_str(&format!(" JOIN {} ON {on}", name(&tables.list[table].0)));
+                sql.push_str(&format!(" {join} {} ON {on}", name(&tables.list[table].0)));
                 there.push(table);
             }
         }

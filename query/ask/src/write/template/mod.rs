@@ -15,6 +15,16 @@ use reading::Reading;
 pub(super) use reading::function_words;
 pub(super) use times::{MONTHS, is_date};
 
+/// A statement by rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ruled {
+    pub(super) statement: String,
+    /// What to know of it, one line each.
+    pub(super) notes: Vec<String>,
+    /// What to know where its first column has a NULL.
+    pub(super) of_null: Option<String>,
+}
+
 /// Why no rule answers a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unread {
@@ -29,18 +39,15 @@ pub(super) struct Unread {
 /// # Errors
 /// The words that no rule reads; none where all are read, and nothing is asked for that a rule can
 /// answer. Or the dates that may be meant.
-pub(super) fn statement(question: &str, tables: &Tables<'_>) -> Result<String, Unread> {
+pub(super) fn ruled(question: &str, tables: &Tables<'_>) -> Result<Ruled, Unread> {
     let reading = Reading::of(question, tables);
-    let possible = reading.possible.iter().map(|it| {
-        let (name, table) = &tables.list[it.table];
-        format!("{} of {name}", table.columns[it.column].name)
-    });
+    let is_open = reading.dated.is_none();
     let unread = Unread {
         words: reading.unread(),
-        dates: possible.collect(),
+        dates: reading.dates.iter().filter(|_| is_open).cloned().collect(),
     };
     match unread.words.is_empty() {
-        true => build::statement(&reading, tables).ok_or(unread),
+        true => build::ruled(&reading, tables).ok_or(unread),
         false => Err(unread),
     }
 }

@@ -7,7 +7,7 @@ use limn_segment::analyzer::analyze;
 
 use super::times::{self, Times};
 use super::words::{Word, Words};
-use crate::write::tables::{Tables, is_shown};
+use crate::write::tables::{ColumnAt, Tables, is_shown};
 
 /// The words of functions; of a superlative also the order that it means.
 const FUNCTIONS: [(&str, Function); 24] = [
@@ -112,13 +112,6 @@ pub(super) enum Function {
     Least,
 }
 
-/// A column of a table, by their places.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ColumnAt {
-    pub(super) table: usize,
-    pub(super) column: usize,
-}
-
 /// A column that the question names.
 #[derive(Clone, Debug)]
 pub(super) struct Mention {
@@ -130,6 +123,19 @@ pub(super) struct Mention {
     /// Whether it is what rows are ordered by.
     pub(super) is_order: bool,
     pub(super) is_compared: bool,
+}
+
+impl Mention {
+    fn of(column: ColumnAt, at: usize) -> Mention {
+        Mention {
+            column,
+            at,
+            functions: Vec::new(),
+            is_group: false,
+            is_order: false,
+            is_compared: false,
+        }
+    }
 }
 
 /// A question that has been read.
@@ -157,8 +163,8 @@ pub(super) struct Reading {
     /// Times, and the column that has them.
     pub(super) times: Times,
     pub(super) dated: Option<ColumnAt>,
-    /// Columns of dates of which it is not said which one is meant.
-    pub(super) possible: Vec<ColumnAt>,
+    /// Columns of dates, with their tables: where there are several, of which one is meant.
+    pub(super) dates: Vec<String>,
     is_unclear: bool,
 }
 
@@ -178,7 +184,7 @@ impl Reading {
             asks_which: false,
             times: Times::default(),
             dated: None,
-            possible: Vec::new(),
+            dates: Vec::new(),
             is_unclear: false,
         };
         let which = ["which", "who", "whose"];
@@ -332,31 +338,41 @@ impl Reading {
             while let Some(at) = self.words.find(&terms, from) {
                 from = at + 1;
                 if self.words.take(at, terms.len()) {
-                    self.mentions.push(Mention {
-                        column,
-                        at,
-                        functions: Vec::new(),
-                        is_group: false,
-                        is_order: false,
-                        is_compared: false,
-                    });
+                    self.mentions.push(Mention::of(column, at));
                 }
             }
         }
         self.mentions.sort_by_key(|it| it.at);
     }
 
+    /// Tables that the question names. One behind "by" or "per" is a group: the column of another
+    /// that refers to it.
     fn read_tables(&mut self, tables: &Tables<'_>) {
+        let mut groups: Vec<(usize, usize)> = Vec::new();
         for (table, (name, _)) in tables.list.iter().enumerate() {
             let terms = analyze(name);
             let mut from = 0;
             while let Some(at) = self.words.find(&terms, from) {
                 from = at + 1;
-                if self.words.take(at, terms.len()) && !self.tables.contains(&table) {
-                    self.tables.push(table);
+                if !self.words.take(at, terms.len()) {
+                    continue;
+                }
+                match self.behind_by(at) || self.is_behind(at, "each") {
+                    true => groups.push((at, table)),
+                    false if !self.tables.contains(&table) => self.tables.push(table),
+                    false => {}
                 }
             }
         }
+        for (at, table) in groups {
+            let computed = self.mentions.iter().map(|it| it.column.table);
+            let named: Vec<usize> = self.tables.iter().copied().chain(computed).collect();
+            match tables.referring(table, &named) {
+                Some(column) => self.mentions.push(Mention::of(column, at)),
+                None => self.is_unclear = true,
+            }
+        }
+        self.mentions.sort_by_key(|it| it.at);
     }
 
     /// Functions, each of the next column that is named.
@@ -430,6 +446,11 @@ impl Reading {
     fn behind_by(&self, at: usize) -> bool {
         let before = at.checked_sub(1).and_then(|at| self.words.0.get(at));
         before.is_some_and(|it| !it.is_read && matches!(it.written.as_str(), "by" | "per"))
+    }
+
+    fn is_behind(&self, at: usize, word: &str) -> bool {
+        let before = at.checked_sub(1).and_then(|at| self.words.0.get(at));
+        before.is_some_and(|it| it.written == word)
     }
 
     /// What rows are ordered by: the column behind the words that say so; where a direction alone

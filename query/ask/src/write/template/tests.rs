@@ -1,6 +1,10 @@
-use super::{Unread, statement};
+use super::{Ruled, Unread, ruled};
 use crate::write::tables::Tables;
 use crate::write::tests::scripted::{cells, column, join, table};
+
+fn statement(question: &str, tables: &Tables<'_>) -> Result<String, Unread> {
+    ruled(question, tables).map(|it| it.statement)
+}
 
 fn of(question: &str) -> Result<String, Unread> {
     let singer = vec![
@@ -255,4 +259,93 @@ fn times_that_are_not_of_one_column_are_not_read() {
     let own = films("release_year", "integer").map_err(|it| it.words);
     assert_eq!(own, Err(vec!["2024".to_owned()]));
     assert!(films("length", "integer").is_ok());
+}
+
+/// Orders of customers, and what the tables have in all.
+fn shop(question: &str) -> Result<Ruled, Unread> {
+    let orders = vec![
+        column("order_id", "integer", 0.6),
+        column("customer_id", "integer", 0.5),
+        column("order_date", "date", 0.5),
+        column("amount", "float", 0.5),
+    ];
+    let customers = vec![
+        column("customer_id", "integer", 0.5),
+        column("city", "text", 0.4),
+    ];
+    let mut orders = table("shop/orders", orders, &[]);
+    orders.dates = vec!["order_date".to_owned(), "shipped_on".to_owned()];
+    let tables = vec![orders, table("shop/customers", customers, &[])];
+    let refers = join(
+        ("shop/orders", "customer_id"),
+        ("shop/customers", "customer_id"),
+    );
+    ruled(question, &Tables::of(&cells(tables, vec![refers])))
+}
+
+#[test]
+fn groups_keep_rows_that_nothing_joins_and_say_so() {
+    let by_city =
+        "LEFT JOIN customers ON orders.customer_id = customers.customer_id GROUP BY customers.city";
+    for (question, sql, of_null) in [
+        (
+            "orders by customer",
+            "SELECT customer_id, count(*) FROM orders GROUP BY customer_id".to_owned(),
+            "rows without customer_id are a group of their own",
+        ),
+        (
+            "total amount per customer",
+            "SELECT customer_id, sum(amount) FROM orders GROUP BY customer_id".to_owned(),
+            "rows without customer_id are a group of their own",
+        ),
+        (
+            "How many orders for each customer?",
+            "SELECT customer_id, count(*) FROM orders GROUP BY customer_id".to_owned(),
+            "rows without customer_id are a group of their own",
+        ),
+        (
+            "orders by city",
+            format!("SELECT customers.city, count(*) FROM orders {by_city}"),
+            "rows without city are a group of their own",
+        ),
+    ] {
+        let ruled = shop(question).unwrap();
+        assert_eq!(ruled.statement, sql, "{question}");
+        assert_eq!(ruled.of_null.as_deref(), Some(of_null), "{question}");
+    }
+    // No column of customers refers to orders; and who has orders is not all who are there.
+    for question in ["customers by order", "orders of customers"] {
+        assert!(shop(question).is_err(), "{question}");
+    }
+}
+
+#[test]
+fn of_several_dates_one_rule_chooses_in_every_form() {
+    let dates = "times are those of order_date, one of the dates: order_date of orders, shipped_on of orders";
+    for question in [
+        "orders by month",
+        "orders in 2024",
+        "How many orders were there in 2024?",
+        "total amount of orders since 2024",
+    ] {
+        let ruled = shop(question).unwrap();
+        assert_eq!(ruled.notes, [dates], "{question}");
+        assert!(ruled.statement.contains("order_date"), "{question}");
+    }
+    // One that was not chosen is a date, too.
+    let shop = |name: &str| {
+        let orders = vec![
+            column("placed", "date", 0.5),
+            column("amount", "float", 0.5),
+        ];
+        let mut orders = table("shop/orders", orders, &[]);
+        orders.dates = vec!["placed".to_owned(), name.to_owned()];
+        let orders = cells(vec![orders], Vec::new());
+        let of = |question: &str| ruled(question, &Tables::of(&orders)).map_err(|it| it.dates);
+        ["orders by month", "orders in 2024"].map(of)
+    };
+    assert!(shop("placed").iter().all(Result::is_ok));
+    let listed = ["placed of orders", "shipped of orders"].map(str::to_owned);
+    let refused = Err(listed.to_vec());
+    assert_eq!(shop("shipped"), [refused.clone(), refused]);
 }

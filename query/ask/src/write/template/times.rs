@@ -3,9 +3,8 @@
 
 use limn_segment::analyzer::analyze;
 
-use super::reading::ColumnAt;
 use super::words::{Word, Words};
-use crate::write::tables::{Tables, is_shown};
+use crate::write::tables::{ColumnAt, Tables, is_shown};
 
 /// Words of columns of dates that say no more than that.
 const PLAIN: [&str; 9] = [
@@ -272,6 +271,20 @@ pub(super) fn columns(tables: &Tables<'_>, is_of: impl Fn(usize) -> bool) -> Vec
         columns.extend(dates.map(|(column, _)| ColumnAt { table, column }));
     }
     columns
+}
+
+/// The columns of dates that are not among the chosen, each with its table.
+pub(super) fn not_chosen(
+    tables: &Tables<'_>,
+    is_of: impl Fn(usize) -> bool,
+) -> Vec<(usize, String)> {
+    let mut names = Vec::new();
+    for (table, (_, of)) in tables.list.iter().enumerate().filter(|it| is_of(it.0)) {
+        let is_chosen = |name: &String| of.columns.iter().any(|it| it.name == *name);
+        let others = of.dates.iter().filter(|it| !is_chosen(it));
+        names.extend(others.map(|it| (table, it.clone())));
+    }
+    names
 }
 
 /// Whether a column of no dates is called so: then that is meant.

@@ -189,6 +189,7 @@ pub(in crate::write) fn table(
         lake: "/lake".to_owned(),
         rows: Some(6),
         rows_exact: true,
+        dates: Vec::new(),
         columns,
         cells: cells.collect(),
         tokens: 0,

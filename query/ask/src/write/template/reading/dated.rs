@@ -1,12 +1,14 @@
 //! Which column has the times that a question names.
 
-use super::{ColumnAt, FUNCTIONS, Reading};
-use crate::write::tables::Tables;
+use limn_segment::analyzer::analyze;
+
+use super::{FUNCTIONS, Reading};
+use crate::write::tables::{ColumnAt, Tables};
 use crate::write::template::times;
 
 impl Reading {
-    /// The column that has the times which the question names: the only one of dates in the tables
-    /// that it is about, or the one of them that it names.
+    /// The column that has the times which the question names: of all that the tables have which it
+    /// is about the only one; or the one that it names; or the one that is called as its table.
     pub(super) fn read_dated(&mut self, tables: &Tables<'_>) {
         if self.times.is_none() {
             return;
@@ -15,17 +17,30 @@ impl Reading {
         let filtered = self.filters.iter().map(|it| it.0.table);
         let mut about: Vec<usize> = mentioned.chain(filtered).collect();
         about.extend(&self.tables);
-        let columns = times::columns(tables, |it| about.is_empty() || about.contains(&it));
-        let named = columns.iter().filter(|it| self.names_date(tables, **it));
-        let named: Vec<ColumnAt> = named.copied().collect();
-        let dated = match (columns.as_slice(), named.as_slice()) {
-            (_, [one]) | ([one], _) => *one,
-            ([], _) => return self.times.unread(&mut self.words),
-            _ => {
-                self.is_unclear = true;
-                self.possible = columns;
-                return;
-            }
+        let is_about = |it: usize| about.is_empty() || about.contains(&it);
+        let columns = times::columns(tables, is_about);
+        let others = times::not_chosen(tables, is_about);
+        if columns.is_empty() {
+            return self.times.unread(&mut self.words);
+        }
+        let only = |is_so: &dyn Fn(&ColumnAt) -> bool| {
+            let mut so = columns.iter().copied().filter(is_so);
+            so.next().filter(|_| so.next().is_none())
+        };
+        let dated = only(&|_| others.is_empty())
+            .or_else(|| only(&|it| self.names_date(tables, *it)))
+            .or_else(|| only(&|it| is_of_table(tables, *it)));
+        if columns.len() + others.len() > 1 {
+            let chosen = columns
+                .iter()
+                .map(|it| (it.table, column_name(tables, *it)));
+            let all = chosen.chain(others);
+            let named = all.map(|(table, name)| format!("{name} of {}", tables.list[table].0));
+            self.dates = named.collect();
+        }
+        let Some(dated) = dated else {
+            self.is_unclear = true;
+            return;
         };
         self.take_date(tables, dated);
         self.dated = Some(dated);
@@ -79,6 +94,12 @@ impl Reading {
             it.column != column || !of_time
         });
     }
+}
+
+/// Whether a column of dates is called as its table: `order_date` of orders.
+fn is_of_table(tables: &Tables<'_>, column: ColumnAt) -> bool {
+    let terms = times::own_terms(&column_name(tables, column));
+    terms == analyze(&tables.list[column.table].0)
 }
 
 fn column_name(tables: &Tables<'_>, column: ColumnAt) -> String {
