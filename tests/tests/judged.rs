@@ -127,7 +127,7 @@ fn statements_with_functions_have_the_rows_of_sql() {
             true,
         ),
         (
-            "SELECT DISTINCT land FROM cities ORDER BY sem_topk('the first name: {land}')".into(),
+            "SELECT DISTINCT land FROM cities ORDER BY sem_topk('the first name: {land}') LIMIT 9".into(),
             "SELECT DISTINCT land FROM cities ORDER BY land".into(),
             true,
         ),
@@ -192,6 +192,10 @@ fn what_is_wrong_with_a_statement_is_said_in_one_line() {
         (
             "SELECT id FROM cities WHERE sem_find('{Name}')",
             "there is no function 'sem_find'",
+        ),
+        (
+            "SELECT id FROM cities ORDER BY sem_topk('the first name: {Name}')",
+            "sem_topk without LIMIT would ask a model to rank all rows: add LIMIT n",
         ),
         ("DROP TABLE cities", "limn sql reads only"),
     ] {

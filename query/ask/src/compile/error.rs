@@ -69,6 +69,9 @@ pub enum NotCompiled {
     /// A limit is no number.
     #[error("beside {0}, LIMIT and OFFSET are numbers")]
     Limit(Function),
+    /// A ranking has no limit.
+    #[error("{0} without LIMIT would ask a model to rank all rows: add LIMIT n")]
+    NoLimit(Function),
     /// A ranking goes from the first to the last.
     #[error("sem_topk gives the best rows first, and has no ASC: write what comes first")]
     Ascending,

@@ -10,7 +10,6 @@ use super::outer::{Outer, plain};
 use super::stages::{ANSWER, Stages};
 use super::{Function, NotCompiled};
 use crate::plan::{Instruction, Operation, SemTopK};
-use crate::run::MOST_ROWS;
 
 /// A ranking of the rows of a SELECT.
 pub(super) struct Ranked {
@@ -76,9 +75,9 @@ impl Ranked {
         }
         Ok(Ranked {
             instruction,
-            k: limit.map_or(MOST_ROWS, |it| it.saturating_add(offset)),
+            k: limit.saturating_add(offset),
             has_offset: offset > 0,
-            is_empty: limit == Some(0),
+            is_empty: limit == 0,
             rank: columns.fresh("place"),
             is_plain,
             items: items.len(),
@@ -173,8 +172,9 @@ fn by_name(item: &mut SelectItem) {
     }
 }
 
-/// LIMIT and OFFSET, which have to be numbers.
-fn limits(clause: Option<&LimitClause>) -> Result<(Option<u64>, u64), NotCompiled> {
+/// LIMIT and OFFSET, which have to be numbers. Without LIMIT all rows would be ranked, each by many
+/// questions to a model.
+fn limits(clause: Option<&LimitClause>) -> Result<(u64, u64), NotCompiled> {
     let number = |expr: &Expr| match expr {
         Expr::Value(ValueWithSpan {
             value: Value::Number(number, _),
@@ -185,19 +185,19 @@ fn limits(clause: Option<&LimitClause>) -> Result<(Option<u64>, u64), NotCompile
         _ => Err(NotCompiled::Limit(Function::TopK)),
     };
     match clause {
-        None => Ok((None, 0)),
         Some(LimitClause::LimitOffset {
             limit,
             offset,
             limit_by,
         }) if limit_by.is_empty() => {
-            let limit = limit.as_ref().map(number).transpose()?;
+            let limit = limit.as_ref().ok_or(NotCompiled::NoLimit(Function::TopK))?;
             let offset = offset.as_ref().map(|it| number(&it.value)).transpose()?;
-            Ok((limit, offset.unwrap_or(0)))
+            Ok((number(limit)?, offset.unwrap_or(0)))
         }
         Some(LimitClause::LimitOffset { .. }) => Err(NotCompiled::Limit(Function::TopK)),
         Some(LimitClause::OffsetCommaLimit { offset, limit }) => {
-            Ok((Some(number(limit)?), number(offset)?))
+            Ok((number(limit)?, number(offset)?))
         }
+        None => Err(NotCompiled::NoLimit(Function::TopK)),
     }
 }

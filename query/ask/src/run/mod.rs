@@ -25,7 +25,7 @@ use crate::plan::{Operation, SqlStage, Stage};
 use crate::semantic::{self, Asker, Output, SemanticError};
 
 /// Rows of a stage, at most.
-pub const MOST_ROWS: u64 = 1_000_000;
+const MOST_ROWS: u64 = 1_000_000;
 /// The part of a statement's memory that the rows of all stages may take: one in so many.
 const PART: u64 = 2;
 /// Rows that are shown as those behind an answer.

@@ -174,13 +174,13 @@ fn a_ranking_comes_after_groups_and_keeps_its_order() {
     assert_eq!(
         stages(
             "SELECT city, count(*) FROM author GROUP BY city, country \
-             ORDER BY sem_topk('the warmer one: {city}, {country}')"
+             ORDER BY sem_topk('the warmer one: {city}, {country}') LIMIT 9"
         ),
         [
             "found: SELECT city, country FROM author",
             "grouped: SELECT city, count(*) AS \"count(*)\", country FROM found GROUP BY city, country",
-            "ranked: top 1000000 grouped: the warmer one: {city}, {country} place",
-            "answer: SELECT city, \"count(*)\" FROM ranked ORDER BY place",
+            "ranked: top 9 grouped: the warmer one: {city}, {country} place",
+            "answer: SELECT city, \"count(*)\" FROM ranked ORDER BY place LIMIT 9",
         ]
     );
     assert_eq!(
@@ -380,6 +380,14 @@ fn what_cannot_be_split_exactly_is_refused_by_function_and_place() {
         (
             "SELECT title FROM post ORDER BY sem_topk('{title}') LIMIT 1 + 1".into(),
             "LIMIT and OFFSET are numbers",
+        ),
+        (
+            "SELECT title FROM post ORDER BY sem_topk('{title}')".into(),
+            "sem_topk without LIMIT would ask a model to rank all rows: add LIMIT n",
+        ),
+        (
+            "SELECT title FROM post ORDER BY sem_topk('{title}') OFFSET 2".into(),
+            "add LIMIT n",
         ),
         (
             "SELECT DISTINCT year FROM post ORDER BY sem_topk('{title}') LIMIT 1".into(),

@@ -357,7 +357,10 @@ impl Reading {
                 if !self.words.take(at, terms.len()) {
                     continue;
                 }
-                match self.behind_by(at) || self.is_behind(at, "each") {
+                let is_behind = self.behind_by(at) || self.is_behind(at, "each");
+                // "Each singer name" groups by the name.
+                let names = self.mentions.iter().any(|it| it.at == at + terms.len());
+                match is_behind && !names {
                     true => groups.push((at, table)),
                     false if !self.tables.contains(&table) => self.tables.push(table),
                     false => {}

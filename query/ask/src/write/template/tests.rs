@@ -62,6 +62,10 @@ fn questions_that_are_read_whole_are_statements() {
             "SELECT Country, count(*) FROM singer GROUP BY Country",
         ),
         (
+            "For each singer country, what is the highest net worth?",
+            "SELECT Country, max(\"Net Worth\") FROM singer GROUP BY Country",
+        ),
+        (
             "Which singer name has the highest net worth?",
             "SELECT singer_name FROM singer ORDER BY \"Net Worth\" DESC NULLS LAST LIMIT 1",
         ),
