@@ -257,7 +257,7 @@ fn wrong_plans_are_refused_before_anything_runs() {
     let run = lake.plan(&asian("{city} is in Asia"), &["--no-model"]);
     run.code_is(2);
     assert!(
-        run.stderr.contains("needs a language model"),
+        run.stderr.contains("--no-model allows none"),
         "{}",
         run.stderr
     );
@@ -270,6 +270,40 @@ fn wrong_plans_are_refused_before_anything_runs() {
         run.stderr
     );
     assert_eq!(oracle.asked().len(), 0);
+}
+
+#[test]
+fn a_model_is_loaded_when_all_that_needs_none_is_known() {
+    let lake = Lake::new();
+    let broken = lake.at("broken.gguf");
+    fs::write(&broken, "no model").unwrap();
+    let options = ["--model", text(&broken)];
+    let fails = |run: Run, says: &str, is_of_model: bool| {
+        run.code_is(2);
+        assert!(run.stderr.contains(says), "{}", run.stderr);
+        assert_eq!(
+            run.stderr.contains("broken.gguf"),
+            is_of_model,
+            "{}",
+            run.stderr
+        );
+    };
+    let with = |arguments: &[&str]| lake.ask(&[arguments, &options].concat());
+    fails(
+        lake.plan(&asian("{town} is in Asia"), &options),
+        "'town'",
+        false,
+    );
+    let statement = "SELECT town FROM geo.cities WHERE sem_filter('{city} is in Asia')";
+    fails(with(&["--sql", statement]), "town", false);
+    let foreign = with(&["which quarks decay fastest?"]).ok();
+    assert_eq!(foreign["answer"], Value::Null);
+    fails(
+        lake.plan(&asian("{city} is in Asia"), &options),
+        "broken.gguf",
+        true,
+    );
+    fails(with(&["how many visits are there?"]), "broken.gguf", true);
 }
 
 #[test]

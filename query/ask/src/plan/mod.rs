@@ -74,12 +74,6 @@ impl Plan {
         }
     }
 
-    /// Whether a model is asked for it.
-    #[must_use]
-    pub fn needs_model(&self) -> bool {
-        self.stages.iter().any(|it| it.operation.is_semantic())
-    }
-
     /// The stage of a name.
     #[must_use]
     pub fn stage(&self, name: &str) -> Option<&Stage> {

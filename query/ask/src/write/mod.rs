@@ -56,6 +56,17 @@ pub const QUESTION: usize = 4_000;
 /// Rows of a candidate's result that are compared, at most: for the engine that tries it.
 pub const TRIED: u64 = 10_000;
 
+/// Why nothing is written for a question, as far as no model has to say it.
+#[must_use]
+pub fn refused(question: &str, cells: &CellsAnswer) -> Option<Unwritten> {
+    match () {
+        () if question.len() > QUESTION => Some(Unwritten::QuestionTooLong),
+        () if cells.tables.is_empty() => Some(Unwritten::NoTables),
+        () if !fit::fits(question, cells) => Some(Unwritten::NothingFits),
+        () => None,
+    }
+}
+
 /// Writes a plan for a question, over these tables. A model gets so long for its candidates.
 pub async fn write(
     question: &str,
@@ -65,14 +76,8 @@ pub async fn write(
     timeout: Duration,
 ) -> Written {
     let mut written = Written::new(question, cells);
-    if question.len() > QUESTION {
-        return written.none(Unwritten::QuestionTooLong);
-    }
-    if cells.tables.is_empty() {
-        return written.none(Unwritten::NoTables);
-    }
-    if !fit::fits(question, cells) {
-        return written.none(Unwritten::NothingFits);
+    if let Some(why) = refused(question, cells) {
+        return written.none(why);
     }
     let tables = Tables::of(cells);
     written.inputs = tables.inputs();

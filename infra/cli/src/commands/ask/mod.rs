@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use anyhow::bail;
+use limn_ask::check::check;
 use limn_ask::plan::Plan;
 use limn_ask::run::Event;
 use limn_ask::semantic::{AnswersInIndex, AnswersInMemory, Asker, Budget, KeptAnswers};
@@ -56,24 +57,29 @@ pub async fn run(args: AskArgs) -> anyhow::Result<Outcome> {
         (None, Some(sql)) => Some(limn_ask::compile::plan_of(&engine, sql, question)?),
         (None, None) => None,
     };
-    let is_needed = given.as_ref().is_none_or(Plan::needs_model);
-    let model = match is_needed {
-        true => planning::model(&args).await?,
-        false => None,
-    };
     let kept: Arc<dyn KeptAnswers> = match args.no_keep {
         true => Arc::new(AnswersInMemory::default()),
         false => Arc::new(AnswersInIndex::new(index.clone(), true)),
     };
     let mut notes = Vec::new();
     let mut writing = SpentTokens::default();
-    let plan = match given {
-        Some(plan) => plan,
+    let (plan, model) = match given {
+        Some(plan) => {
+            // A wrong plan loads no model.
+            let needs_model = check(&engine, plan.clone()).await?.needs_model();
+            if needs_model && args.no_model && !args.plan_only {
+                bail!("the plan has stages that a language model runs, and --no-model allows none");
+            }
+            let model = match needs_model {
+                true => planning::model(&args).await?,
+                false => None,
+            };
+            (plan, model)
+        }
         None => {
-            let (model, kept) = (model.clone(), Arc::clone(&kept));
-            let planned = planning::planned(&args, &engine, model, kept, until).await?;
-            let (written, model) = planned;
-            writing = model.map(|it| it.spent()).unwrap_or_default();
+            let planned = planning::planned(&args, &engine, Arc::clone(&kept), until).await?;
+            let (written, model) = (planned.written, planned.model);
+            writing = planned.spent;
             let Some(plan) = written.plan.clone() else {
                 if let Some(hindrance) = written.hindrance() {
                     bail!("no statement could be run: {hindrance}");
@@ -88,7 +94,7 @@ pub async fn run(args: AskArgs) -> anyhow::Result<Outcome> {
                 return Ok(Outcome::Done);
             };
             notes.extend(written.notes);
-            plan
+            (plan, model)
         }
     };
     let asker = match model {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use limn_ask::KeptModel;
 use limn_ask::semantic::KeptAnswers;
-use limn_ask::write::{EngineTryOut, TRIED, Written, write};
+use limn_ask::write::{EngineTryOut, TRIED, Written, refused, write};
+use limn_ask::{KeptModel, SpentTokens};
 use limn_models::LanguageModel;
 use limn_sql::Engine;
 
@@ -29,43 +29,60 @@ pub async fn model(args: &AskArgs) -> anyhow::Result<Option<Arc<dyn LanguageMode
     }
 }
 
-/// What was written for the question of the arguments, and by which model.
+/// What was written for a question.
+pub struct Planned {
+    pub written: Written,
+    /// The language model; none where none is there, or the question was refused without one.
+    pub model: Option<Arc<dyn LanguageModel>>,
+    pub spent: SpentTokens,
+}
+
+/// Writes for the question of the arguments. The model is loaded once tables are found that may
+/// have the answer.
 pub async fn planned(
     args: &AskArgs,
     engine: &Engine,
-    model: Option<Arc<dyn LanguageModel>>,
     kept: Arc<dyn KeptAnswers>,
     until: Instant,
-) -> anyhow::Result<(Written, Option<Arc<KeptModel>>)> {
+) -> anyhow::Result<Planned> {
     let waiting = Waiting::start("looking for tables, columns and cells".to_owned());
     let gathered = cells::gather(&cells_args(args)).await;
     waiting.finish();
     let (cells, _) = gathered?;
-    let model = model.map(|model| Arc::new(KeptModel::new(model, kept)));
+    let question = args.question.join(" ");
+    let is_refused = refused(&question, &cells).is_some();
+    let model = match is_refused {
+        true => None,
+        false => model(args).await?,
+    };
+    let asked = model.clone().map(|model| KeptModel::new(model, kept));
     let waiting = model.as_ref().map(|model| {
         let id = one_line(model.id().as_str());
         Waiting::start(format!("{id} writes SQL"))
     });
     let try_out = EngineTryOut::new(&engine.with_rows(TRIED));
-    let asked: Option<&dyn LanguageModel> = model.as_deref().map(|it| it as &dyn LanguageModel);
-    let question = args.question.join(" ");
     let left = until.saturating_duration_since(Instant::now());
-    let mut written = write(&question, &cells, asked, &try_out, left).await;
+    let writer = asked.as_ref().map(|it| it as &dyn LanguageModel);
+    let mut written = write(&question, &cells, writer, &try_out, left).await;
     if let Some(waiting) = waiting {
         waiting.finish();
     }
-    if let Some(model) = &model
-        && let Err(error) = model.keep().await
+    if let Some(asked) = &asked
+        && let Err(error) = asked.keep().await
     {
         written
             .notes
             .push(format!("what the model wrote is not kept: {error}"));
     }
-    if model.is_none() && !args.no_model {
+    if model.is_none() && !args.no_model && !is_refused {
         written.notes.push(NO_MODEL.to_owned());
     }
     written.notes.extend(cells.notes);
-    Ok((written, model))
+    Ok(Planned {
+        written,
+        model,
+        spent: asked.map(|it| it.spent()).unwrap_or_default(),
+    })
 }
 
 /// The tables of a question, found as for a set.
