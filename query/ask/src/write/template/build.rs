@@ -160,9 +160,28 @@ impl<'a> Asked<'a> {
         ))
     }
 
+    /// The first rows in an order.
+    fn first_rows(&self, by: ColumnAt, function: Function, top: u64) -> Option<String> {
+        let columns = match self.targets.is_empty() {
+            true if self.from.has_several => return None,
+            true => "*".to_owned(),
+            false => self.columns(&self.targets).join(", "),
+        };
+        let (source, by, order) = (&self.source, self.from.column(by), order(function));
+        Some(format!(
+            "SELECT {columns} {source} ORDER BY {by} {order} NULLS LAST LIMIT {top}"
+        ))
+    }
+
     /// Rows, or what is counted and computed of all.
     fn of_rows(&self) -> Option<String> {
         let (reading, source) = (self.reading, &self.source);
+        if let Some((column, function)) = reading.ranked {
+            let top = reading
+                .top
+                .filter(|_| self.computed.is_empty() && !reading.counts)?;
+            return self.first_rows(column, function, top);
+        }
         match (self.targets.is_empty(), self.computed.as_slice()) {
             (true, computed) if reading.counts || !computed.is_empty() => {
                 let values = self.values(&[])?;
@@ -172,12 +191,7 @@ impl<'a> Asked<'a> {
                 let [function @ (Function::Most | Function::Least)] = one.functions[..] else {
                     return None;
                 };
-                let columns = self.columns(&self.targets).join(", ");
-                let by = self.from.column(one.column);
-                let (order, top) = (order(function), reading.top.unwrap_or(1));
-                Some(format!(
-                    "SELECT {columns} {source} ORDER BY {by} {order} NULLS LAST LIMIT {top}"
-                ))
+                self.first_rows(one.column, function, reading.top.unwrap_or(1))
             }
             (false, []) if reading.counts => {
                 let values = self.values(&self.targets)?;

@@ -1,8 +1,9 @@
 //! What a question asks for, as far as rules read it.
 
 mod dated;
+mod ranked;
 
-use limn_cells::{Cell, Match};
+use limn_cells::{Cell, Match, TableColumn};
 use limn_segment::analyzer::analyze;
 
 use super::times::{self, Times};
@@ -103,6 +104,9 @@ pub(in crate::write) fn function_words() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|(word, _)| *word)
 }
 
+/// Short words at the end of names that are no units.
+const NO_UNITS: [&str; 4] = ["id", "key", "no", "nr"];
+
 /// What is computed of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Function {
@@ -154,6 +158,8 @@ pub(super) struct Reading {
     pub(super) comparisons: Vec<(ColumnAt, &'static str, String)>,
     /// A superlative that names no column: the most rows, or the least.
     pub(super) by_count: Option<Function>,
+    /// What rows are ordered by of which the first are wanted, and from which end.
+    pub(super) ranked: Option<(ColumnAt, Function)>,
     /// How many are wanted, where a number says it.
     pub(super) top: Option<u64>,
     /// Whether rows in an order come the greatest first.
@@ -179,6 +185,7 @@ impl Reading {
             filters: Vec::new(),
             comparisons: Vec::new(),
             by_count: None,
+            ranked: None,
             top: None,
             is_descending: false,
             asks_which: false,
@@ -217,6 +224,7 @@ impl Reading {
         reading.read_mentions(tables);
         reading.read_tables(tables);
         reading.read_dated(tables);
+        reading.read_ranked(tables);
         reading.read_functions();
         let is_number = |it: &Mention| is_number(tables, it.column);
         let of_text = reading
@@ -326,6 +334,9 @@ impl Reading {
                 {
                     columns.push((rest.to_vec(), place, it.score));
                 }
+                if let Some(rest) = without_unit(&it.name, &it.data_type, &of.columns) {
+                    columns.push((rest, place, it.score));
+                }
                 columns.push((terms, place, it.score));
             }
         }
@@ -371,7 +382,10 @@ impl Reading {
             let computed = self.mentions.iter().map(|it| it.column.table);
             let named: Vec<usize> = self.tables.iter().copied().chain(computed).collect();
             match tables.referring(table, &named) {
-                Some(column) => self.mentions.push(Mention::of(column, at)),
+                Some(column) => self.mentions.push(Mention {
+                    is_group: true,
+                    ..Mention::of(column, at)
+                }),
                 None => self.is_unclear = true,
             }
         }
@@ -380,10 +394,6 @@ impl Reading {
 
     /// Functions, each of the next column that is named.
     fn read_functions(&mut self) {
-        if let Some(at) = self.words.phrase("top") {
-            self.top = self.number_at(at + 1);
-            self.is_unclear |= self.top.is_none();
-        }
         let common = ["most common", "most frequent"]
             .iter()
             .find_map(|it| self.words.phrase(it));
@@ -421,6 +431,9 @@ impl Reading {
 
     /// Columns right behind "by" or "per" are groups of what is counted or computed.
     fn add_group_by(&mut self) {
+        if self.ranked.is_some() {
+            return;
+        }
         let computes = self.mentions.iter().any(|it| !it.functions.is_empty());
         if !self.counts && !computes {
             // "Customers by city" counts them.
@@ -492,7 +505,22 @@ impl Reading {
     }
 }
 
+/// The terms of a number's name without the unit at its end, where no other column has them.
+fn without_unit(name: &str, data_type: &str, all: &[TableColumn]) -> Option<Vec<String>> {
+    const UNIT: usize = 3;
+    let mut terms = analyze(name);
+    let unit = terms.pop()?;
+    let is_unit = unit.len() <= UNIT && !NO_UNITS.contains(&unit.as_str());
+    let is_other = |it: &&TableColumn| it.name != name;
+    let mut others = all.iter().filter(is_other);
+    let is_own = others.all(|it| !analyze(&it.name).starts_with(&terms));
+    (is_numeric(data_type) && is_unit && is_own && !terms.is_empty()).then_some(terms)
+}
+
+fn is_numeric(data_type: &str) -> bool {
+    matches!(data_type, "integer" | "float" | "decimal")
+}
+
 fn is_number(tables: &Tables<'_>, column: ColumnAt) -> bool {
-    let data_type = &tables.list[column.table].1.columns[column.column].data_type;
-    matches!(data_type.as_str(), "integer" | "float" | "decimal")
+    is_numeric(&tables.list[column.table].1.columns[column.column].data_type)
 }

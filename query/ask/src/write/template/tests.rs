@@ -353,3 +353,69 @@ fn of_several_dates_one_rule_chooses_in_every_form() {
     let refused = Err(listed.to_vec());
     assert_eq!(shop("shipped"), [refused.clone(), refused]);
 }
+
+#[test]
+fn the_first_rows_come_in_the_order_that_is_said() {
+    let by = |column: &str, rest: &str| format!("ORDER BY {column} {rest}");
+    for (question, columns, rest) in [
+        (
+            "top 3 orders by amount",
+            "*",
+            by("amount", "DESC NULLS LAST LIMIT 3"),
+        ),
+        (
+            "the 5 largest orders by amount",
+            "*",
+            by("amount", "DESC NULLS LAST LIMIT 5"),
+        ),
+        (
+            "smallest 2 orders by amount",
+            "*",
+            by("amount", "ASC NULLS LAST LIMIT 2"),
+        ),
+        (
+            "latest order",
+            "*",
+            by("order_date", "DESC NULLS LAST LIMIT 1"),
+        ),
+        (
+            "amount of the 3 earliest orders",
+            "amount",
+            by("order_date", "ASC NULLS LAST LIMIT 3"),
+        ),
+    ] {
+        let statement = shop(question).map(|it| it.statement);
+        let sql = format!("SELECT {columns} FROM orders {rest}");
+        assert_eq!(statement.as_deref(), Ok(sql.as_str()), "{question}");
+    }
+    // By what is not said; or it is counted, computed or joined.
+    for question in [
+        "the 5 largest orders",
+        "top 3 orders by customer",
+        "top 3 customers by amount",
+        "How many of the 3 latest orders?",
+        "total amount of the 3 latest orders",
+        "latest customer",
+        "latest orders by customer",
+    ] {
+        assert!(shop(question).is_err(), "{question}: {:?}", shop(question));
+    }
+}
+
+#[test]
+fn a_number_may_be_named_without_its_unit() {
+    let of = |second: &str| {
+        let staff = vec![
+            column("salary_eur", "integer", 0.5),
+            column(second, "integer", 0.5),
+            column("badge_no", "integer", 0.5),
+        ];
+        let staff = cells(vec![table("staff", staff, &[])], Vec::new());
+        let of = |question: &str| statement(question, &Tables::of(&staff));
+        ["highest salary", "highest badge"].map(of)
+    };
+    let [salary, badge] = of("age");
+    assert_eq!(salary.as_deref(), Ok("SELECT max(salary_eur) FROM staff"));
+    assert!(badge.is_err());
+    assert!(of("salary_usd").iter().all(Result::is_err));
+}

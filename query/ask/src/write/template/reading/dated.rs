@@ -7,12 +7,29 @@ use crate::write::tables::{ColumnAt, Tables};
 use crate::write::template::times;
 
 impl Reading {
-    /// The column that has the times which the question names: of all that the tables have which it
-    /// is about the only one; or the one that it names; or the one that is called as its table.
+    /// The column that has the times which the question names.
     pub(super) fn read_dated(&mut self, tables: &Tables<'_>) {
         if self.times.is_none() {
             return;
         }
+        let Some(dated) = self.choose_dated(tables) else {
+            if self.dates.is_empty() {
+                self.times.unread(&mut self.words);
+            }
+            return;
+        };
+        self.take_date(tables, dated);
+        self.dated = Some(dated);
+        self.is_unclear |= self.times.is_unclear;
+        let computes = self.mentions.iter().any(|it| !it.functions.is_empty());
+        // "Orders by month" counts them.
+        let is_bare = self.mentions.is_empty() && !computes;
+        self.counts |= self.times.part.is_some() && is_bare && !self.has_function();
+    }
+
+    /// Of all columns of dates that the tables have which the question is about the only one; or the
+    /// one that it names; or the one that is called as its table.
+    pub(super) fn choose_dated(&mut self, tables: &Tables<'_>) -> Option<ColumnAt> {
         let mentioned = self.mentions.iter().map(|it| it.column.table);
         let filtered = self.filters.iter().map(|it| it.0.table);
         let mut about: Vec<usize> = mentioned.chain(filtered).collect();
@@ -21,7 +38,7 @@ impl Reading {
         let columns = times::columns(tables, is_about);
         let others = times::not_chosen(tables, is_about);
         if columns.is_empty() {
-            return self.times.unread(&mut self.words);
+            return None;
         }
         let only = |is_so: &dyn Fn(&ColumnAt) -> bool| {
             let mut so = columns.iter().copied().filter(is_so);
@@ -38,21 +55,12 @@ impl Reading {
             let named = all.map(|(table, name)| format!("{name} of {}", tables.list[table].0));
             self.dates = named.collect();
         }
-        let Some(dated) = dated else {
-            self.is_unclear = true;
-            return;
-        };
-        self.take_date(tables, dated);
-        self.dated = Some(dated);
-        self.is_unclear |= self.times.is_unclear;
-        let computes = self.mentions.iter().any(|it| !it.functions.is_empty());
-        // "Orders by month" counts them.
-        let is_bare = self.mentions.is_empty() && !computes;
-        self.counts |= self.times.part.is_some() && is_bare && !self.has_function();
+        self.is_unclear |= dated.is_none();
+        dated
     }
 
     /// Whether a word asks for what is computed.
-    fn has_function(&self) -> bool {
+    pub(super) fn has_function(&self) -> bool {
         let is_function = |word: &str| FUNCTIONS.iter().any(|(it, _)| *it == word);
         let mut words = self.words.0.iter();
         words.any(|it| !it.is_read && is_function(&it.written))
