@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::text::{fit, one_line};
+use crate::text::{cut, fit, one_line};
 
 /// Widest cell of which the others of its column keep clear; on a terminal longer ones are cut, so
 /// that a table stays readable.
@@ -33,10 +33,24 @@ impl Table {
 
     /// Writes header and rows.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        self.write_cut(out, fit)
+        self.write_cut(out, |cell, width, _| fit(cell, width))
     }
 
-    fn write_cut(&self, out: &mut impl Write, cut: fn(&str, usize) -> String) -> io::Result<()> {
+    /// The same, where what reads a pipe, too, gets long cells cut: but for those of the last column,
+    /// behind which nothing is to be aligned.
+    pub fn write_aligned(&self, out: &mut impl Write) -> io::Result<()> {
+        self.write_cut(out, |cell, width, is_last| match is_last {
+            true => fit(cell, width),
+            false => cut(cell, width),
+        })
+    }
+
+    /// `cut` gets a cell, the width of its column, and whether that is the last.
+    fn write_cut(
+        &self,
+        out: &mut impl Write,
+        cut: impl Fn(&str, usize, bool) -> String,
+    ) -> io::Result<()> {
         let widths: Vec<usize> = (0..self.header.len())
             .map(|column| {
                 let cells = self.rows.iter().filter_map(|row| row.get(column));
@@ -52,7 +66,7 @@ impl Table {
             let mut line = String::new();
             for (column, width) in widths.iter().enumerate() {
                 let cell = row.get(column).map_or("", String::as_str);
-                let cell = cut(cell, *width);
+                let cell = cut(cell, *width, column + 1 == widths.len());
                 let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
                 if self.right.contains(&column) {
                     line.push_str(&padding);
@@ -73,7 +87,6 @@ impl Table {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::text::cut;
 
     #[test]
     fn numbers_are_right_aligned_and_long_cells_are_cut_on_a_terminal() {
@@ -82,6 +95,7 @@ mod tests {
         table.row(vec!["x".repeat(100), "1,000".into()]);
         let written = |cut: fn(&str, usize) -> String| {
             let mut out = Vec::new();
+            let cut = |cell: &str, width, _| cut(cell, width);
             table.write_cut(&mut out, cut).unwrap();
             String::from_utf8(out).unwrap()
         };
@@ -95,6 +109,23 @@ mod tests {
         );
         assert!(
             lines[2].contains('…') && lines[2].chars().count() < 70,
+            "{text}"
+        );
+    }
+    #[test]
+    fn long_cells_before_others_are_cut_and_those_at_the_end_are_whole() {
+        let mut table = Table::new(&["note", "rows", "text"], &[1]);
+        let long = "x".repeat(100);
+        table.row(vec![long.clone(), "7".into(), long.clone()]);
+        table.row(vec!["a".into(), "8".into(), "b".into()]);
+        let mut out = Vec::new();
+        table.write_aligned(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let place = |line: &str, sign| line.chars().position(|it| it == sign);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(place(lines[1], '7'), place(lines[2], '8'), "{text}");
+        assert!(
+            lines[1].ends_with(&long) && lines[1].contains('…'),
             "{text}"
         );
     }

@@ -26,4 +26,4 @@ pub use answer::{
 };
 pub use asking::{AskError, Asking};
 pub use kept_model::KeptModel;
-pub use words::shown;
+pub use words::{is_said, shown};

@@ -27,7 +27,7 @@ pub(crate) fn sentence(columns: &[Column], rows: &[Vec<Value>], done: &Done) -> 
                 pairs.map(|(it, value)| format!("{}: {}", one_line(&it.name), shown(it, value)));
             pairs.collect::<Vec<_>>().join(", ")
         }
-        ([column], rows) if count <= LISTED => {
+        ([column], rows) if is_said(1, count) => {
             let listed: Vec<String> = rows.iter().map(|row| shown(column, &row[0])).collect();
             format!("{}: {}", one_line(&column.name), listed.join(", "))
         }
@@ -45,6 +45,13 @@ pub(crate) fn sentence(columns: &[Column], rows: &[Vec<Value>], done: &Done) -> 
         ),
         None => said,
     }
+}
+
+/// Whether a sentence has all of so many columns and rows: the values of one column, where they are
+/// few.
+#[must_use]
+pub fn is_said(columns: usize, rows: usize) -> bool {
+    columns == 1 && rows <= LISTED || rows == 0
 }
 
 /// That there are no rows, and of what.

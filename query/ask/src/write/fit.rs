@@ -6,7 +6,7 @@
 //! table that was searched has a grade besides, which says more (docs/decisions/034): who has one
 //! looks at it first.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use limn_cells::{CellsAnswer, Match};
 use limn_retrieval::says_nothing;
@@ -127,6 +127,26 @@ fn words(question: &str) -> HashMap<String, String> {
     let about = pieces.filter(|it| !says_nothing(it) && !is_number(it));
     let terms = about.flat_map(|word| analyze(&word).into_iter().map(move |it| (it, word.clone())));
     terms.filter(|(term, _)| !asking.contains(term)).collect()
+}
+
+/// What words may be that are nearly in the names of tables and columns, a line each.
+pub(super) fn meant(words: &[String], cells: &CellsAnswer) -> Vec<String> {
+    let columns = cells.tables.iter().flat_map(|it| &it.columns);
+    let tables = cells.tables.iter().map(|it| it.table.as_str());
+    let names = tables.chain(columns.map(|it| it.name.as_str()));
+    let own = names.flat_map(|it| it.split(|it: char| !it.is_alphanumeric()));
+    let own: BTreeSet<String> = own.map(str::to_lowercase).collect();
+    let lines = words.iter().filter_map(|word| {
+        let near = Near::misspelt(word, false)?;
+        let near: Vec<&str> = own
+            .iter()
+            .map(String::as_str)
+            .filter(|it| near.distance(it).is_some())
+            .collect();
+        (!near.is_empty())
+            .then(|| format!("'{word}' is in no name; is {} meant?", near.join(" or ")))
+    });
+    lines.map(|it| limn_store::one_line(&it)).collect()
 }
 
 fn is_number(word: &str) -> bool {

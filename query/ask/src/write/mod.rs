@@ -93,13 +93,16 @@ pub async fn write(
         match &ruled {
             Ok(ruled) => {
                 let candidate = trials.candidate(Origin::Template, &ruled.statement).await;
-                written.candidates.push(candidate.with_notes(ruled));
+                written.candidates.push(candidate.of_rule(ruled));
             }
             Err(unread) => {
                 if model.is_none() && !unread.dates.is_empty() {
                     let dates = unread.dates.join(", ");
                     let note = format!("it is not said which dates are meant: {dates}");
                     written.notes.push(limn_store::one_line(&note));
+                }
+                if model.is_none() {
+                    written.notes.extend(fit::meant(&unread.words, cells));
                 }
                 written.unread.clone_from(&unread.words);
             }

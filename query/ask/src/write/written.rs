@@ -63,7 +63,7 @@ pub enum Unwritten {
     #[error("nothing that the question is about is in these tables")]
     NothingFits,
     /// No rule fits the question, and there is no model.
-    #[error("no rule fits the question, and no language model is there to write SQL")]
+    #[error("no rule fits the question, and no language model was asked to write SQL")]
     NoRule,
     /// No candidate could be run.
     #[error("no statement that was written can be run")]
@@ -102,6 +102,9 @@ pub struct Candidate {
     pub outcome: Outcome,
     /// How many candidates have the same rows, itself among them.
     pub votes: usize,
+    /// What the plan has where it is chosen.
+    #[serde(skip)]
+    shown: Option<String>,
     /// What to know of it where it is chosen, one line each.
     #[serde(skip)]
     notes: Vec<String>,
@@ -164,6 +167,7 @@ impl Candidate {
             mends: 0,
             outcome: Outcome::NoStatement { why },
             votes: 0,
+            shown: None,
             notes: Vec::new(),
             tried: None,
             stages: None,
@@ -193,6 +197,7 @@ impl Candidate {
             mends,
             outcome,
             votes: 0,
+            shown: None,
             notes: Vec::new(),
             tried: tried.ok(),
             stages: None,
@@ -220,15 +225,17 @@ impl Candidate {
                 false => Outcome::Planned { rows },
             },
             votes: 0,
+            shown: None,
             notes: Vec::new(),
             tried: None,
             stages: (!is_empty).then_some(stages),
         }
     }
 
-    /// With what to know of a rule's statement.
-    pub(super) fn with_notes(mut self, ruled: &Ruled) -> Candidate {
+    /// With what a rule says of its statement.
+    pub(super) fn of_rule(mut self, ruled: &Ruled) -> Candidate {
         self.notes.clone_from(&ruled.notes);
+        self.shown.clone_from(&ruled.shown);
         let has_null = self.tried.as_ref().is_some_and(|it| it.has_null);
         self.notes
             .extend(ruled.of_null.clone().filter(|_| has_null));
@@ -371,13 +378,18 @@ impl Written {
         if let Some(stages) = &candidate.stages {
             return stages.clone();
         }
+        let tried = candidate.tried.as_ref().map(|it| it.columns.clone());
+        let (statement, columns) = match &candidate.shown {
+            Some(shown) => (shown, None),
+            None => (&candidate.statement, tried),
+        };
         vec![Stage {
             name: STAGE.to_owned(),
             operation: Operation::Sql(SqlStage {
-                inputs: named(&self.inputs, &candidate.statement),
-                statement: candidate.statement.clone(),
+                inputs: named(&self.inputs, statement),
+                statement: statement.clone(),
             }),
-            columns: candidate.tried.as_ref().map(|it| it.columns.clone()),
+            columns,
         }]
     }
 }

@@ -24,7 +24,7 @@ pub fn answer(answer: &AskAnswer, explains: bool) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let words = answer.answer.as_deref();
     writeln!(out, "{}", style.bold(words.unwrap_or("no answer")))?;
-    if answer.rows.len() > 1 || answer.columns.len() > 1 {
+    if !limn_ask::is_said(answer.columns.len(), answer.rows.len()) {
         writeln!(out)?;
         rows(&mut out, &answer.columns, &answer.rows, PRINTED)?;
         let rest = answer.rows.len().saturating_sub(PRINTED);
@@ -113,7 +113,7 @@ fn rows(
         let cells = columns.iter().zip(row).map(|(it, value)| text(it, value));
         table.row(cells.collect());
     }
-    table.write(out)
+    table.write_aligned(out)
 }
 
 fn text(column: &Column, value: &Value) -> String {

@@ -10,7 +10,8 @@ use crate::write::tables::{ColumnAt, Tables};
 
 /// The statement that a reading means, if it means one, with what to know of it.
 pub(super) fn ruled(reading: &Reading, tables: &Tables<'_>) -> Option<Ruled> {
-    let statement = statement(reading, tables)?;
+    let [statement, shown] = [false, true].map(|shows| statement(reading, tables, shows));
+    let statement = statement?;
     let name = |it: &ColumnAt| tables.list[it.table].1.columns[it.column].name.clone();
     let dated = reading.dated.as_ref().filter(|_| reading.dates.len() > 1);
     let note = dated.map(|it| {
@@ -30,13 +31,15 @@ pub(super) fn ruled(reading: &Reading, tables: &Tables<'_>) -> Option<Ruled> {
         ))
     });
     Some(Ruled {
+        shown: shown.filter(|it| *it != statement),
         statement,
         notes: note.into_iter().collect(),
         of_null,
     })
 }
 
-fn statement(reading: &Reading, tables: &Tables<'_>) -> Option<String> {
+/// The statement; one that `shows` selects also what its rows are ordered by.
+fn statement(reading: &Reading, tables: &Tables<'_>, shows: bool) -> Option<String> {
     if reading.is_unclear() {
         return None;
     }
@@ -44,7 +47,7 @@ fn statement(reading: &Reading, tables: &Tables<'_>) -> Option<String> {
     if from.has_several && !counts_once(reading, tables) {
         return None;
     }
-    let asked = Asked::of(reading, from);
+    let asked = Asked::of(reading, from, shows);
     if !asked.fits_together() {
         return None;
     }
@@ -60,6 +63,7 @@ fn statement(reading: &Reading, tables: &Tables<'_>) -> Option<String> {
 /// What a question asks for, and of what.
 struct Asked<'a> {
     reading: &'a Reading,
+    shows: bool,
     from: From<'a>,
     /// FROM and WHERE.
     source: String,
@@ -74,11 +78,12 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    fn of(reading: &'a Reading, from: From<'a>) -> Asked<'a> {
+    fn of(reading: &'a Reading, from: From<'a>, shows: bool) -> Asked<'a> {
         let mentions = || reading.mentions.iter();
         let condition = from.condition(reading);
         Asked {
             reading,
+            shows,
             source: format!("FROM {}{condition}", from.sql),
             from,
             targets: targets(reading),
@@ -155,19 +160,23 @@ impl<'a> Asked<'a> {
         }
         let (keys, order, source) = (keys.join(", "), order(function), &self.source);
         let top = self.reading.top.unwrap_or(1);
+        let shown = if self.shows { ", count(*)" } else { "" };
         Some(format!(
-            "SELECT {keys} {source} GROUP BY {keys} ORDER BY count(*) {order}, {keys} LIMIT {top}"
+            "SELECT {keys}{shown} {source} GROUP BY {keys} ORDER BY count(*) {order}, {keys} LIMIT {top}"
         ))
     }
 
     /// The first rows in an order.
     fn first_rows(&self, by: ColumnAt, function: Function, top: u64) -> Option<String> {
-        let columns = match self.targets.is_empty() {
-            true if self.from.has_several => return None,
-            true => "*".to_owned(),
-            false => self.columns(&self.targets).join(", "),
-        };
         let (source, by, order) = (&self.source, self.from.column(by), order(function));
+        let mut columns = self.columns(&self.targets);
+        match columns.is_empty() {
+            true if self.from.has_several => return None,
+            true => columns.push("*".to_owned()),
+            false if self.shows && !columns.contains(&by) => columns.push(by.clone()),
+            false => {}
+        }
+        let columns = columns.join(", ");
         Some(format!(
             "SELECT {columns} {source} ORDER BY {by} {order} NULLS LAST LIMIT {top}"
         ))

@@ -19,6 +19,8 @@ pub(super) use times::{MONTHS, is_date};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ruled {
     pub(super) statement: String,
+    /// The same with the numbers that its rows are ordered by, which was not asked for.
+    pub(super) shown: Option<String>,
     /// What to know of it, one line each.
     pub(super) notes: Vec<String>,
     /// What to know where its first column has a NULL.

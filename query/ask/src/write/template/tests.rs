@@ -388,6 +388,15 @@ fn the_first_rows_come_in_the_order_that_is_said() {
         let sql = format!("SELECT {columns} FROM orders {rest}");
         assert_eq!(statement.as_deref(), Ok(sql.as_str()), "{question}");
     }
+    // What nobody asked for is shown, and is no part of what is compared with other statements.
+    let most = shop("most common customer_id").unwrap();
+    assert_eq!(
+        most.shown.as_deref(),
+        Some(
+            "SELECT customer_id, count(*) FROM orders GROUP BY customer_id ORDER BY count(*) DESC, customer_id LIMIT 1"
+        )
+    );
+    assert!(most.statement.starts_with("SELECT customer_id FROM"));
     // By what is not said; or it is counted, computed or joined.
     for question in [
         "the 5 largest orders",

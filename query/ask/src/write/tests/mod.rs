@@ -238,6 +238,12 @@ fn without_a_model_rules_write_or_say_what_they_do_not_read() {
     let unread = run(ASKED, &singers(), None, &engine);
     assert_eq!(unread.unwritten, Some(Unwritten::NoRule));
     assert_eq!(unread.unread, ["sang", "beautifully"]);
+    let misspelt = run("How many sinegrs are there?", &singers(), None, &engine);
+    assert_eq!(misspelt.unread, ["sinegrs"]);
+    assert_eq!(
+        misspelt.notes,
+        ["'sinegrs' is in no name; is singer meant?"]
+    );
     // A model that fails is noted, and the rule's statement stands.
     let broken = Model::new(|_, _| Err(ModelError::Stopped));
     let written = run(counted, &singers(), Some(&broken), &engine);
