@@ -175,7 +175,12 @@ impl Terms {
     fn has(&self, term: &str, word: &str) -> bool {
         self.0.contains(term) || {
             let near = Near::misspelt(word, false);
-            near.is_some_and(|near| self.0.iter().any(|it| near.distance(it).is_some()))
+            // What is near begins alike.
+            let mut alike = self
+                .0
+                .iter()
+                .filter(|it| it.as_bytes().first() == word.as_bytes().first());
+            near.is_some_and(|near| alike.any(|it| near.distance(it).is_some()))
         }
     }
 }

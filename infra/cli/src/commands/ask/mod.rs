@@ -65,15 +65,7 @@ pub async fn run(args: AskArgs) -> anyhow::Result<Outcome> {
     let mut writing = SpentTokens::default();
     let (plan, model) = match given {
         Some(plan) => {
-            // A wrong plan loads no model.
-            let needs_model = check(&engine, plan.clone()).await?.needs_model();
-            if needs_model && args.no_model && !args.plan_only {
-                bail!("the plan has stages that a language model runs, and --no-model allows none");
-            }
-            let model = match needs_model {
-                true => planning::model(&args).await?,
-                false => None,
-            };
+            let model = model_of(&args, &engine, &plan).await?;
             (plan, model)
         }
         None => {
@@ -138,6 +130,21 @@ pub async fn run(args: AskArgs) -> anyhow::Result<Outcome> {
         true => Outcome::SomeFailed,
         false => Outcome::Done,
     })
+}
+
+/// The model that a plan needs, if it needs one. A wrong plan loads none.
+async fn model_of(
+    args: &AskArgs,
+    engine: &Engine,
+    plan: &Plan,
+) -> anyhow::Result<Option<Arc<dyn LanguageModel>>> {
+    if !check(engine, plan.clone()).await?.needs_model() {
+        return Ok(None);
+    }
+    if args.no_model && !args.plan_only {
+        bail!("the plan has stages that a language model runs, and --no-model allows none");
+    }
+    planning::model(args).await
 }
 
 fn show(args: &AskArgs, answer: &AskAnswer) -> anyhow::Result<()> {

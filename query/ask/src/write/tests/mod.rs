@@ -238,6 +238,13 @@ fn without_a_model_rules_write_or_say_what_they_do_not_read() {
     let unread = run(ASKED, &singers(), None, &engine);
     assert_eq!(unread.unwritten, Some(Unwritten::NoRule));
     assert_eq!(unread.unread, ["sang", "beautifully"]);
+    let by_country = "SELECT Country, count(*) FROM singer GROUP BY Country";
+    for (rows, notes) in [(&["France"][..], 0), (&["France", "NULL"], 1)] {
+        let engine = Engine::default().gives(by_country, "text", rows);
+        let written = run("singers by country", &singers(), None, &engine);
+        assert_eq!(statement(&written), Some(by_country));
+        assert_eq!(written.notes.len(), notes, "{:?}", written.notes);
+    }
     let misspelt = run("How many sinegrs are there?", &singers(), None, &engine);
     assert_eq!(misspelt.unread, ["sinegrs"]);
     assert_eq!(

@@ -116,7 +116,7 @@ impl Engine {
         };
         let mut tried = Tried::new(vec![column], statement.contains("ORDER BY"));
         rows.iter()
-            .for_each(|it| tried.push(vec![Some((*it).to_owned())]));
+            .for_each(|it| tried.push(vec![Some((*it).to_owned()).filter(|it| it != "NULL")]));
         self.results.insert(statement.to_owned(), Ok(tried));
         self
     }
