@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used)]
+
 use super::{Ruled, Unread, ruled};
 use crate::write::tables::Tables;
 use crate::write::tests::scripted::{cells, column, join, table};
