@@ -368,10 +368,29 @@ impl Written {
             self.notes.push(UNJUDGED.to_owned());
         }
         self.notes.extend(self.candidates[chosen].notes.clone());
+        self.notes.extend(self.doubt(chosen));
         let stages = self.stages(&self.candidates[chosen]);
         self.plan = Some(Plan::of(self.question.clone(), stages));
         self.chosen = Some(chosen);
         self
+    }
+
+    /// What is said where other statements have other rows: of such answers fewer than half are
+    /// right (`docs/decisions/056`).
+    fn doubt(&self, chosen: usize) -> Option<String> {
+        let judging = Origin::Prompt {
+            style: Style::Judging,
+        };
+        let chosen = &self.candidates[chosen];
+        let statements = self.candidates.iter().filter(|it| it.origin != judging);
+        let (all, votes) = (statements.count(), chosen.votes);
+        let has_rows = chosen.stages.is_none() && chosen.worth() > Some(Worth::Empty);
+        (has_rows && votes < all).then(|| {
+            format!(
+                "{votes} of the {all} statements that were written {} these rows: look at the SQL before you trust them",
+                if votes == 1 { "has" } else { "have" }
+            )
+        })
     }
 
     fn stages(&self, candidate: &Candidate) -> Vec<Stage> {

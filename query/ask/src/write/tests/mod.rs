@@ -76,6 +76,20 @@ fn results_that_say_nothing_lose_and_a_count_of_nothing_is_an_answer() {
 }
 
 #[test]
+fn an_answer_that_other_statements_do_not_give_is_doubted() {
+    let engine = Engine::default()
+        .gives("SELECT 0", "integer", &["0"])
+        .gives("SELECT 7", "integer", &["7"])
+        .gives("SELECT 3 + 4", "integer", &["7"]);
+    let notes = |answers| run(ASKED, &singers(), Some(&Model::saying(answers)), &engine).notes;
+    assert_eq!(notes(&["SELECT 7", "SELECT 3 + 4", "SELECT 7"]), [""; 0]);
+    let [doubt] = &notes(&["SELECT 7", "SELECT 0", "SELECT 3 + 4"])[..] else {
+        panic!("one note");
+    };
+    assert!(doubt.starts_with("2 of the 3 statements"), "{doubt}");
+}
+
+#[test]
 fn no_rows_are_an_answer_where_statements_agree_or_a_rule_reads_the_question() {
     let from_france = "SELECT count(*) FROM singer WHERE Country = 'France'";
     let named = "SELECT Name FROM singer WHERE Country = 'France'";
