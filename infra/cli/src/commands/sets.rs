@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use futures::{StreamExt, TryStreamExt};
 use limn_models::LanguageModel;
 use limn_retrieval::eval::EvalQuestion;
@@ -94,7 +94,7 @@ pub async fn search(args: SearchArgs) -> anyhow::Result<Outcome> {
 /// The parts of a question by a model; none where it finds none.
 async fn parts_by(model: &dyn LanguageModel, question: &str) -> anyhow::Result<Option<Vec<Part>>> {
     let parts = ask_for_parts(model, question).await;
-    let parts = parts.context("--parts llm: --parts rules asks no model")?;
+    let parts = parts.map_err(|error| anyhow!("{error}; --parts rules asks no model"))?;
     Ok(Some(parts).filter(|it| !it.is_empty()))
 }
 
