@@ -6,6 +6,12 @@
 //! and postings are let pass where the reader catches them: by design they cost one file, or one
 //! question.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a panic is how a target reports a finding"
+)]
+
 mod logs;
 
 use std::sync::{Arc, Once};
@@ -14,8 +20,7 @@ use std::time::{Duration, Instant};
 use limn_formats::member::{is_remark, refusal};
 use limn_formats::{
     DataFile, Declaration, FileError, FileErrorKind, Format, ObjectRecord, OpenContainers,
-    ReadOptions,
-    answer_book, summarise_file,
+    ReadOptions, answer_book, summarise_file,
 };
 use limn_lake::open_container;
 use limn_profile::FileSummary;
@@ -88,7 +93,12 @@ fn read_within(name: &str, content: &[u8], options: &ReadOptions) {
     read_files_within(name, content, None, options);
 }
 
-fn read_files_within(name: &str, content: &[u8], part: Option<(&str, &[u8])>, options: &ReadOptions) {
+fn read_files_within(
+    name: &str,
+    content: &[u8],
+    part: Option<(&str, &[u8])>,
+    options: &ReadOptions,
+) {
     let started = Instant::now();
     let outcome = runtime().block_on(async {
         let (store, object) = stored(name, content).await;

@@ -23,7 +23,7 @@ const MOST_FILES: usize = 64;
 /// The table's folder.
 const FOLDER: &str = "t";
 /// A data file, of five rows.
-const DATA: &[u8] = include_bytes!("../seeds/deletes_data.parquet");
+const DATA: &[u8] = include_bytes!("../../seeds/deletes_data.parquet");
 const ROWS: u64 = 5;
 
 /// Opens the table of which an input is the files: each is a line with its path in the folder
@@ -73,7 +73,7 @@ fn files<'a>(log: &'a str, content: &'a [u8]) -> impl Iterator<Item = (String, &
         rest = end.map(|end| &all[end + BETWEEN.len()..]);
         Some(&all[..end.unwrap_or(all.len())])
     });
-    let named = parts.take(MOST_FILES).filter_map(move |part| {
+    parts.take(MOST_FILES).filter_map(move |part| {
         let line = part.iter().position(|byte| *byte == b'\n')?;
         let path = std::str::from_utf8(&part[..line]).ok()?;
         let path = match path.strip_prefix('/') {
@@ -81,8 +81,7 @@ fn files<'a>(log: &'a str, content: &'a [u8]) -> impl Iterator<Item = (String, &
             None => format!("{FOLDER}/{log}/{path}"),
         };
         Some((path, &part[line + 1..]))
-    });
-    named
+    })
 }
 
 async fn listed(store: &Store) -> Vec<ObjectRecord> {
