@@ -23,7 +23,7 @@ const MOST_FILES: usize = 64;
 /// The table's folder.
 const FOLDER: &str = "t";
 /// A data file, of five rows.
-const DATA: &[u8] = include_bytes!("../../seeds/deletes_data.parquet");
+const DATA: &[u8] = include_bytes!("../../fuzz/seeds/deletes_data.parquet");
 const ROWS: u64 = 5;
 
 /// Opens the table of which an input is the files: each is a line with its path in the folder

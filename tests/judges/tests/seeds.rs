@@ -11,7 +11,7 @@ use limn_fuzz::{read, read_container, read_deleted, read_log, watch_panics};
 /// The seeds of a target, with their names.
 fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../seeds")
+        .join("../fuzz/seeds")
         .join(target);
     let files = fs::read_dir(folder).expect("a target has seeds");
     let seed = |file: Result<fs::DirEntry, std::io::Error>| {
