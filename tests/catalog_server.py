@@ -6,7 +6,8 @@ FOLDER is where tables lie unless WAREHOUSE (a URL) says otherwise. It listens o
 and ends when its standard input does. pyiceberg's own REST client makes and changes the tables of the tests through it.
 
 Environment: CATALOG_TOKEN is asked for as bearer token, and given to the OAuth2 client CATALOG_CREDENTIAL (id:secret);
-CATALOG_VENDS is JSON of settings that go with a table to whoever asks for credentials.
+CATALOG_VENDS is JSON of settings that go with a table to whoever asks for credentials. CATALOG_SIGNED is JSON of whose signature
+requests must have, of AWS's Signature Version 4: {"key", "secret", "token", "name", "region", "config": whether that of the settings, too}.
 
 `GET /test/asked` tells the requests since it was asked last. `POST /test/faults` takes a list of
 {"on": REGEX of "METHOD /path?query", "status", "body", "headers", "bytes", "times"}: such requests are answered so.
@@ -20,6 +21,8 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from signatures import flaw
 
 from pyiceberg.catalog.rest import CreateTableRequest
 from pyiceberg.catalog.sql import SqlCatalog
@@ -35,6 +38,7 @@ PAGE = 2
 TOKEN = os.environ.get("CATALOG_TOKEN")
 CREDENTIAL = os.environ.get("CATALOG_CREDENTIAL")
 VENDS = json.loads(os.environ.get("CATALOG_VENDS", "{}"))
+SIGNED = json.loads(os.environ.get("CATALOG_SIGNED", "null"))
 STATUS = {
     NoSuchNamespaceError: 404, NoSuchTableError: 404, NamespaceAlreadyExistsError: 409, TableAlreadyExistsError: 409,
     CommitFailedException: 409, NamespaceNotEmptyError: 409,
@@ -146,13 +150,21 @@ class Catalog(BaseHTTPRequestHandler):
             if f"{form.get('client_id')}:{form.get('client_secret')}" != CREDENTIAL:
                 raise Answer(401, {"error": "invalid_client"})
             return 200, {"access_token": TOKEN, "token_type": "bearer", "expires_in": 3600}
+        if SIGNED and (SIGNED["config"] or url.path != "/v1/config"):
+            if wrong := flaw(SIGNED, self.command, self.path, self.headers, content):
+                kind, _, message = wrong.partition(": ")
+                raise Answer(403, {"error": {"message": message, "type": kind, "code": 403}})
         if TOKEN and self.headers.get("Authorization") != f"Bearer {TOKEN}":
             message = f"not allowed: {self.headers.get('Authorization')}"
             raise Answer(401, {"error": {"message": message, "type": "NotAuthorizedException", "code": 401}})
         if url.path == "/v1/config":
             if query.get("warehouse") != ["tests"]:
                 raise Answer(404, {"error": {"message": "no such warehouse", "type": "NotFound", "code": 404}})
-            return 200, {"defaults": {}, "overrides": {"prefix": PREFIX, "uri": f"http://{self.headers['Host']}/"}}
+            defaults = {}
+            if SIGNED and not SIGNED["config"]:
+                settings = {"rest.signing-name": SIGNED["name"], "rest.signing-region": SIGNED["region"]}
+                defaults = {"rest.sigv4-enabled": "true"} | settings
+            return 200, {"defaults": defaults, "overrides": {"prefix": PREFIX, "uri": f"http://{self.headers['Host']}/"}}
         head = f"/v1/{PREFIX}/"
         if not url.path.startswith(head):
             raise Answer(404, {"error": {"message": "no such address", "type": "NotFound", "code": 404}})

@@ -89,7 +89,9 @@ Examples:
   limn index 'iceberg+https://catalog.example.org/api?warehouse=sales' --index s3://bucket/index
 
 A lake that begins with iceberg+https:// is an Iceberg REST catalog: its tables by their names, wherever \
-their files lie. LIMN_ICEBERG_TOKEN or LIMN_ICEBERG_CREDENTIAL, with LIMN_ICEBERG_HOST, sign in (docs/cli.md).
+their files lie. LIMN_ICEBERG_TOKEN or LIMN_ICEBERG_CREDENTIAL, with LIMN_ICEBERG_HOST, sign in (docs/cli.md). \
+Requests to AWS's own (glue.REGION.amazonaws.com/iceberg, s3tables.REGION.amazonaws.com/iceberg) are signed with \
+the credentials of S3.
 
 Filters hold until others are given: the next limn index, limn update and limn watch of the lake have \
 them too. Tables of which files are left out go from the index, or are described without them.

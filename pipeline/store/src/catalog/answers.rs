@@ -78,16 +78,31 @@ pub(super) struct Granted {
     pub(super) access_token: String,
 }
 
-/// An error.
-#[derive(Deserialize)]
+/// An error: of a catalog, or of a gateway of AWS before one.
+#[derive(Default, Deserialize)]
 pub(super) struct Failed {
-    pub(super) error: Failure,
+    error: Option<Failure>,
+    #[serde(alias = "Message")]
+    message: Option<String>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Failure {
+struct Failure {
     #[serde(default)]
-    pub(super) message: String,
+    message: String,
+    #[serde(rename = "type", default)]
+    kind: String,
+}
+
+impl Failed {
+    pub(super) fn message(&self) -> &str {
+        let own = self.error.as_ref().map(|it| it.message.as_str());
+        own.or(self.message.as_deref()).unwrap_or_default()
+    }
+
+    pub(super) fn kind(&self) -> &str {
+        self.error.as_ref().map_or("", |it| &it.kind)
+    }
 }
 
 /// The settings that are texts; none where there is `null`.

@@ -9,13 +9,14 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::header::LOCATION;
-use http::{HeaderValue, StatusCode};
+use http::header::{AUTHORIZATION, HeaderName, LOCATION};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::sync::{Mutex, Semaphore};
 use url::Url;
 
 use super::answers::{Failed, Granted, read};
 use super::error::{CatalogError, Said};
+use super::signing::{self, Signer};
 use crate::counting::Counters;
 use crate::error::why_unanswered;
 use crate::requests::wait;
@@ -32,6 +33,9 @@ const SAID: usize = 200;
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 /// A whole answer may take so many times what a pause in it may.
 const WHOLE: u32 = 5;
+
+/// What asks for credentials along with a table.
+const DELEGATION: HeaderName = HeaderName::from_static("x-iceberg-access-delegation");
 
 /// Who asks.
 pub(super) enum Caller {
@@ -73,7 +77,10 @@ impl fmt::Debug for Client {
 
 /// What is asked.
 enum Request<'a> {
-    Get { with_credentials: bool },
+    Get {
+        with_credentials: bool,
+        signer: Option<&'a Signer>,
+    },
     Grant(&'a Grant),
 }
 
@@ -105,14 +112,18 @@ impl Client {
         self.counters.get_or_init(|| Arc::clone(counters));
     }
 
-    /// The answer to a GET request. `with_credentials` asks for what the table's files can be read
-    /// with.
+    /// The answer to a GET request, signed where there is a signer. `with_credentials` asks for what
+    /// the table's files can be read with.
     pub(super) async fn get(
         &self,
         url: &Url,
         with_credentials: bool,
+        signer: Option<&Signer>,
     ) -> Result<Bytes, CatalogError> {
-        let request = Request::Get { with_credentials };
+        let request = Request::Get {
+            with_credentials,
+            signer,
+        };
         let answer = self.ask(url, &request).await;
         match (&self.caller, &answer) {
             // Tokens end.
@@ -147,7 +158,7 @@ impl Client {
         request: &Request<'_>,
     ) -> Result<Bytes, (CatalogError, Duration)> {
         let plain = |error: CatalogError| (error, Duration::ZERO);
-        let (asked, secret) = self.request(url, request).await.map_err(plain)?;
+        let (asked, secrets) = self.request(url, request).await.map_err(plain)?;
         let closed = |_| {
             plain(CatalogError::Unreachable(
                 "the runtime is shutting down".into(),
@@ -171,32 +182,36 @@ impl Client {
         }
         let wait = wait::asked_for(status, response.headers());
         let answer = self.read(response, MOST_SAID).await.unwrap_or_default();
-        let said = read::<Failed>(&answer).map_or(String::new(), |it| it.error.message);
-        let is_secret = |secret: Secret| said.contains(&secret.0);
-        let said = match secret.is_some_and(is_secret) {
-            true => String::new(),
-            false => one_line(&said).chars().take(SAID).collect(),
-        };
+        let said = said(&answer, &secrets);
         Err((CatalogError::Status(status, Said(said)), wait))
     }
 
-    /// A request, and the secret in it.
+    /// A request, and the secrets in it.
     async fn request(
         &self,
         url: &Url,
         request: &Request<'_>,
-    ) -> Result<(reqwest::RequestBuilder, Option<Secret>), CatalogError> {
+    ) -> Result<(reqwest::RequestBuilder, Vec<Secret>), CatalogError> {
         match request {
-            Request::Get { with_credentials } => {
-                let mut asked = self.http.get(url.clone());
+            Request::Get {
+                with_credentials,
+                signer,
+            } => {
+                let mut headers = HeaderMap::new();
                 if *with_credentials {
-                    asked = asked.header("X-Iceberg-Access-Delegation", "vended-credentials");
+                    headers.insert(DELEGATION, HeaderValue::from_static("vended-credentials"));
                 }
                 let token = self.token().await?;
                 if let Some(token) = &token {
-                    asked = asked.header(http::header::AUTHORIZATION, bearer(token)?);
+                    headers.insert(AUTHORIZATION, bearer(token)?);
                 }
-                Ok((asked, token))
+                let mut secrets = Vec::from_iter(token);
+                let mut url = url.clone();
+                if let Some(signer) = signer {
+                    url = signing::plain_query(&url);
+                    secrets.extend(signer.sign(&url, &mut headers).await?);
+                }
+                Ok((self.http.get(url).headers(headers), secrets))
             }
             Request::Grant(grant) => {
                 let mut form = url::form_urlencoded::Serializer::new(String::new());
@@ -211,7 +226,7 @@ impl Client {
                 let asked = asked
                     .header(http::header::CONTENT_TYPE, kind)
                     .body(form.finish());
-                Ok((asked, Some(grant.secret.clone())))
+                Ok((asked, vec![grant.secret.clone()]))
             }
         }
     }
@@ -257,6 +272,18 @@ impl Client {
             false => CatalogError::Unreachable(why_unanswered(error)),
         }
     }
+}
+
+/// What a server said of an error, in one line. A message that repeats a secret is left out.
+fn said(answer: &[u8], secrets: &[Secret]) -> String {
+    let failed = read::<Failed>(answer).unwrap_or_default();
+    let quotes = |text: &str| secrets.iter().any(|it| text.contains(&it.0));
+    let said = [failed.message(), failed.kind()];
+    let said = said.into_iter().find(|it| !it.is_empty() && !quotes(it));
+    one_line(said.unwrap_or_default())
+        .chars()
+        .take(SAID)
+        .collect()
 }
 
 /// A token as the header that carries it.

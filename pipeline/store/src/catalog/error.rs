@@ -4,8 +4,12 @@ use std::time::Duration;
 
 use http::StatusCode;
 
+use super::signing::Signs;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::web::is_busy;
+
+/// What helps where a signed request is denied.
+const SIGNED: &str = "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, the region and this machine's clock; or ask for the right to read it";
 
 /// Why a catalog did not give what it was asked for.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -32,6 +36,12 @@ pub(crate) enum CatalogError {
     /// An answer is not what the specification says.
     #[error("the catalog's answer makes no sense: {0}")]
     Nonsense(String),
+    /// It wants signed requests, and limn does not sign them.
+    #[error("the catalog wants requests signed by AWS (SigV4)")]
+    Unsigned(Signs),
+    /// Nobody gives credentials to sign with.
+    #[error("no credentials of AWS were found to sign requests with")]
+    NoCredentials,
     /// limn does not do what it would take.
     #[error("{cause}")]
     Refused { cause: String, remedy: &'static str },
@@ -84,11 +94,9 @@ impl CatalogError {
         }
     }
 
-    /// As a failure to get `object` from a catalog on `host`.
-    pub(super) fn to_store_error(&self, object: String, host: &str) -> StoreError {
-        let credentials = format!(
-            "set LIMN_ICEBERG_TOKEN or LIMN_ICEBERG_CREDENTIAL, and LIMN_ICEBERG_HOST={host}; or ask for the right to read it"
-        );
+    /// As a failure to get `object` from a catalog on `host`, with requests that are signed or not.
+    pub(super) fn to_store_error(&self, object: String, host: &str, is_signed: bool) -> StoreError {
+        let named;
         let (kind, remedy) = match self {
             CatalogError::Store(error) => return error.clone(),
             CatalogError::Status(status, _) => match *status {
@@ -96,8 +104,14 @@ impl CatalogError {
                     StoreErrorKind::NotFound,
                     "check the address, the warehouse and the table",
                 ),
+                StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if is_signed => {
+                    (StoreErrorKind::AccessDenied, SIGNED)
+                }
                 StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                    (StoreErrorKind::AccessDenied, credentials.as_str())
+                    named = format!(
+                        "set LIMN_ICEBERG_TOKEN or LIMN_ICEBERG_CREDENTIAL (for AWS's signatures LIMN_ICEBERG_SIGNING_NAME), and LIMN_ICEBERG_HOST={host}; or ask for the right to read it"
+                    );
+                    (StoreErrorKind::AccessDenied, named.as_str())
                 }
                 status if is_busy(status) || status.is_server_error() => {
                     let error = StoreError::new(
@@ -126,6 +140,19 @@ impl CatalogError {
                 (StoreErrorKind::Other, "check the address and the catalog")
             }
             CatalogError::TooMany(_) => (StoreErrorKind::Other, "name a smaller warehouse"),
+            CatalogError::Unsigned(Signs::Anonymous) => {
+                (StoreErrorKind::Configuration, "leave --anonymous away")
+            }
+            CatalogError::Unsigned(_) => {
+                named = format!(
+                    "set LIMN_ICEBERG_HOST={host} if it may have them signed with your keys"
+                );
+                (StoreErrorKind::Configuration, named.as_str())
+            }
+            CatalogError::NoCredentials => (
+                StoreErrorKind::AccessDenied,
+                "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+            ),
             CatalogError::Refused { remedy, .. } => (StoreErrorKind::Configuration, *remedy),
             CatalogError::ReadOnly => (
                 StoreErrorKind::AccessDenied,

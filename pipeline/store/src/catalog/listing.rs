@@ -216,7 +216,7 @@ impl Catalog {
         let mut all = Vec::new();
         let mut page = url.clone();
         for _ in 0..MOST_PAGES {
-            let (entries, next) = read::<P>(&self.client.get(&page, false).await?)?.entries();
+            let (entries, next) = read::<P>(&self.ask(&page, false).await?)?.entries();
             all.extend(entries);
             if all.len() > MOST_TABLES {
                 return Err(CatalogError::TooMany(format!(

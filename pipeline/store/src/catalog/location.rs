@@ -1,7 +1,8 @@
 //! From a catalog's address, and the environment, to a store.
 //!
 //! Credentials are sent to the host that `LIMN_ICEBERG_HOST` names, and to no other: an index may
-//! come from others, and it names the catalog that `limn sql` asks.
+//! come from others, and it names the catalog that `limn sql` asks. Requests to AWS's own catalogs
+//! are signed, as those to S3 are.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -11,7 +12,7 @@ use tokio::sync::OnceCell;
 use url::Url;
 
 use super::client::{Caller, Client, Grant, Secret};
-use super::error::CatalogError;
+use super::signing;
 use super::{Catalog, CatalogStore};
 use crate::access::{Access, Variables};
 use crate::error::place::Place;
@@ -33,14 +34,6 @@ fn wrong(shown: &str, cause: &str, remedy: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Configuration, shown, cause, remedy)
 }
 
-/// Requests have to be signed.
-pub(super) fn needs_signatures() -> CatalogError {
-    CatalogError::Refused {
-        cause: "the catalog wants requests signed by AWS (SigV4), which limn does not do".into(),
-        remedy: "index the folder of the bucket that the tables are in: limn index s3://BUCKET/FOLDER",
-    }
-}
-
 /// Opens a catalog's address; nothing is requested.
 pub(crate) fn open(
     location: &str,
@@ -58,11 +51,6 @@ pub(crate) fn open(
         whole.query_pairs_mut().append_pair("warehouse", warehouse);
     }
     let url = format!("{SCHEME}{whole}");
-    if host.ends_with(".amazonaws.com")
-        && (host.starts_with("glue.") || host.starts_with("s3tables."))
-    {
-        return Err(needs_signatures().to_store_error(url, &shown));
-    }
     let is_here = is_loopback(&host);
     let named = variables.get(HOST);
     let is_plain = base.scheme() == "http" && !is_here;
@@ -76,7 +64,9 @@ pub(crate) fn open(
         true => caller(&base, variables)?,
         false => Caller::Anybody,
     };
-    if is_plain && !matches!(caller, Caller::Anybody) {
+    let (signs, signing) = signing::of_user(&base, is_meant, access, variables);
+    let is_signed = signing::are_wanted(&signing);
+    if is_plain && (is_signed || !matches!(caller, Caller::Anybody)) {
         tracing::warn!(catalog = %url, "the catalog's token is sent unencrypted");
     }
     let client = Client::new(
@@ -97,6 +87,8 @@ pub(crate) fn open(
         is_here,
         access: *access,
         variables: variables.clone(),
+        signs,
+        signing,
         api: OnceCell::new(),
         tables: Mutex::new(HashMap::new()),
         stores: Mutex::new(HashMap::new()),

@@ -11,6 +11,7 @@ mod client;
 mod error;
 pub(crate) mod listing;
 mod location;
+mod signing;
 #[cfg(test)]
 mod tests;
 mod vended;
@@ -21,6 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use futures::stream::{self, BoxStream, StreamExt};
 use http::StatusCode;
 use object_store::path::Path;
@@ -34,6 +36,7 @@ use url::Url;
 use self::answers::{Config, Loaded, Properties, read};
 use self::client::Client;
 use self::error::CatalogError;
+use self::signing::{Signer, Signs};
 use crate::Store;
 use crate::access::{Access, Variables};
 use crate::counting::Counters;
@@ -63,6 +66,9 @@ pub(crate) struct Catalog {
     is_here: bool,
     access: Access,
     variables: Variables,
+    signs: Signs,
+    /// What its user says of signatures.
+    signing: Properties,
     api: OnceCell<Api>,
     tables: Mutex<HashMap<String, Arc<Table>>>,
     stores: Mutex<HashMap<String, Store>>,
@@ -76,6 +82,8 @@ struct Api {
     root: Url,
     /// Settings of all tables.
     of_all: Properties,
+    /// Whoever signs requests, where they are signed.
+    signer: Option<Signer>,
 }
 
 /// What a catalog says of a table.
@@ -161,7 +169,21 @@ impl Catalog {
             "" => self.url.clone(),
             path => self.object_url(path),
         };
-        error.to_store_error(object, &self.host)
+        let is_signed = match self.api.get() {
+            Some(api) => api.signer.is_some(),
+            None => signing::are_wanted(&self.signing),
+        };
+        error.to_store_error(object, &self.host, is_signed)
+    }
+
+    /// Asks for what lies at an address of its API.
+    async fn ask(
+        &self,
+        url: &Url,
+        with_credentials: bool,
+    ) -> std::result::Result<Bytes, CatalogError> {
+        let signer = self.api().await?.signer.as_ref();
+        self.client.get(url, with_credentials, signer).await
     }
 
     /// What the catalog says of itself, asked once.
@@ -174,36 +196,45 @@ impl Catalog {
         if let Some(warehouse) = &self.warehouse {
             url.query_pairs_mut().append_pair("warehouse", warehouse);
         }
-        let config: Config = read(&self.client.get(&url, false).await?)?;
+        let signer = self.signer(&self.signing)?;
+        let config = self.client.get(&url, false, signer.as_ref()).await?;
+        let config: Config = read(&config)?;
+        // What a catalog insists on comes before what its user says, and that before its defaults.
         let mut of_all = config.defaults;
+        of_all.extend(self.signing.clone());
         of_all.extend(config.overrides);
-        if of_all
-            .get("rest.sigv4-enabled")
-            .is_some_and(|it| it == "true")
-        {
-            return Err(location::needs_signatures());
-        }
+        Ok(Api {
+            root: self.root(&of_all)?,
+            signer: self.signer(&of_all)?,
+            of_all,
+        })
+    }
+
+    /// Whoever signs requests to a catalog with these settings.
+    fn signer(&self, settings: &Properties) -> std::result::Result<Option<Signer>, CatalogError> {
+        Signer::of(settings, self.signs, &self.access, &self.variables)
+    }
+
+    /// What namespaces are asked for below.
+    fn root(&self, of_all: &Properties) -> std::result::Result<Url, CatalogError> {
         let base = match of_all.get("uri") {
             Some(uri) => self.same_server(uri)?,
             None => self.base.clone(),
         };
-        let root = match of_all.get("prefix").map(|it| it.trim_matches('/')) {
-            None | Some("") => at(&base, &["v1"]),
-            Some(prefix) => {
-                // It is a part of an address as it is, with what is encoded in it.
-                let is_odd = |part: &str| matches!(part, "" | "." | "..");
-                if prefix.contains(['?', '#', '\\']) || prefix.split('/').any(is_odd) {
-                    let what = "its prefix is no part of an address";
-                    return Err(CatalogError::Nonsense(what.into()));
-                }
-                let root = at(&base, &["v1", ""]).join(prefix);
-                let root = root.ok().filter(|it| it.origin() == base.origin());
-                root.ok_or_else(|| {
-                    CatalogError::Nonsense("its prefix is no part of an address".into())
-                })?
-            }
+        let prefix = match of_all.get("prefix").map(|it| it.trim_matches('/')) {
+            None | Some("") => return Ok(at(&base, &["v1"])),
+            Some(prefix) => prefix,
         };
-        Ok(Api { root, of_all })
+        let nonsense = || CatalogError::Nonsense("its prefix is no part of an address".into());
+        // It is a part of an address as it is, with what is encoded in it.
+        let is_odd = |part: &str| matches!(part, "" | "." | "..");
+        if prefix.contains(['?', '#', '\\']) || prefix.split('/').any(is_odd) {
+            return Err(nonsense());
+        }
+        // A prefix with a colon is no scheme.
+        let root = at(&base, &["v1", ""]).join(&format!("./{prefix}"));
+        let root = root.ok().filter(|it| it.origin() == base.origin());
+        root.ok_or_else(nonsense)
     }
 
     /// Another address of the catalog, if it is on the server that its user has named.
@@ -232,7 +263,7 @@ impl Catalog {
         // Snapshots that no branch has are of no use here.
         url.query_pairs_mut().append_pair("snapshots", "refs");
         let with_credentials = !vended::has_own(&self.access, &self.variables);
-        let answer = self.client.get(&url, with_credentials).await?;
+        let answer = self.ask(&url, with_credentials).await?;
         let table = Table::of(&read(&answer)?, api, self.is_here)?;
         let table = Arc::new(table);
         let folder = format!("{}/{name}", namespace.join("/"));

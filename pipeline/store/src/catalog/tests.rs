@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::answers::{Loaded, Properties, read};
 use super::error::CatalogError;
+use super::signing::{self, Signer, Signs};
 use super::{Api, Table, folders, vended};
 use crate::access::{Access, Variables};
 use crate::{Store, StoreErrorKind};
@@ -208,6 +209,7 @@ fn metadata_outside_of_the_tables_location_are_refused() {
     let api = Api {
         root: url::Url::parse("https://c.example/v1").unwrap(),
         of_all: Properties::new(),
+        signer: None,
     };
     let table = |more| Table::of(&loaded(more), &api, false);
     let found = table(json!({})).unwrap();
@@ -224,6 +226,119 @@ fn metadata_outside_of_the_tables_location_are_refused() {
             matches!(found, Err(CatalogError::Refused { .. })),
             "{location}"
         );
+    }
+}
+
+#[test]
+fn requests_are_signed_to_awss_own_catalogs_and_to_the_host_that_is_named() {
+    for (host, found) in [
+        ("glue.eu-west-1.amazonaws.com", Some(("glue", "eu-west-1"))),
+        (
+            "s3tables.us-east-2.amazonaws.com",
+            Some(("s3tables", "us-east-2")),
+        ),
+        (
+            "glue-fips.us-east-2.amazonaws.com",
+            Some(("glue", "us-east-2")),
+        ),
+        (
+            "glue.cn-north-1.amazonaws.com.cn",
+            Some(("glue", "cn-north-1")),
+        ),
+        ("s3.eu-west-1.amazonaws.com", None),
+        ("glue.evil.vpce.amazonaws.com", None),
+        ("glue.eu-west-1.amazonaws.com.evil.example", None),
+        ("glueXeu-west-1.amazonaws.com", None),
+    ] {
+        assert_eq!(signing::of_aws(host), found, "{host}");
+    }
+    let set = variables(&[
+        ("LIMN_ICEBERG_SIGNING_NAME", "execute-api"),
+        ("LIMN_ICEBERG_SIGNING_REGION", "here"),
+    ]);
+    let of_user = |address: &str, is_named, access: &Access| {
+        let base = url::Url::parse(address).unwrap();
+        let (signs, settings) = signing::of_user(&base, is_named, access, &set);
+        (signs, settings.get("rest.signing-name").cloned())
+    };
+    let access = Access::default();
+    let glue = "https://glue.eu-west-1.amazonaws.com/iceberg";
+    let name = |name: &str| Some(name.to_owned());
+    assert_eq!(of_user(glue, false, &access), (Signs::Yes, name("glue")));
+    let other = "https://c.example";
+    assert_eq!(of_user(other, false, &access), (Signs::NotNamed, None));
+    assert_eq!(
+        of_user(other, true, &access),
+        (Signs::Yes, name("execute-api"))
+    );
+    let plain = "http://glue.eu-west-1.amazonaws.com";
+    assert_eq!(of_user(plain, false, &access), (Signs::NotNamed, None));
+    let anonymous = Access {
+        anonymous: true,
+        ..access
+    };
+    assert_eq!(of_user(glue, true, &anonymous), (Signs::Anonymous, None));
+}
+
+#[tokio::test]
+async fn a_signature_is_for_what_the_catalog_says_and_leaves_the_token_in_place() {
+    let set = variables(&[
+        ("AWS_ACCESS_KEY_ID", "AKID"),
+        ("AWS_SECRET_ACCESS_KEY", "sEcReT"),
+        ("AWS_SESSION_TOKEN", "sEsSiOn"),
+        ("AWS_REGION", "of-s3"),
+        ("AWS_ENDPOINT_URL", "http://of.s3"),
+    ]);
+    let signer = |pairs: &[(&str, &str)], signs| {
+        Signer::of(&properties(pairs), signs, &Access::default(), &set)
+    };
+    let enabled = ("rest.sigv4-enabled", "true");
+    assert!(
+        signer(&[("rest.signing-name", "glue")], Signs::Yes)
+            .unwrap()
+            .is_none()
+    );
+    let refused = signer(&[enabled], Signs::NotNamed).unwrap_err();
+    assert!(matches!(refused, CatalogError::Unsigned(_)), "{refused}");
+    for odd in ["glue\nHost: x", "", "a/b"] {
+        let refused = signer(&[enabled, ("rest.signing-name", odd)], Signs::Yes);
+        assert!(
+            matches!(refused, Err(CatalogError::Refused { .. })),
+            "{odd}"
+        );
+    }
+    for (settings, scope) in [
+        (vec![enabled], "/of-s3/execute-api/aws4_request"),
+        (
+            vec![
+                ("rest.auth.type", "sigv4"),
+                ("rest.signing-region", "own"),
+                ("rest.signing-name", "glue"),
+            ],
+            "/own/glue/aws4_request",
+        ),
+    ] {
+        let signer = signer(&settings, Signs::Yes).unwrap().unwrap();
+        let url = url::Url::parse("https://c.example/v1/namespaces?parent=a+b").unwrap();
+        let url = signing::plain_query(&url);
+        assert_eq!(url.query(), Some("parent=a%20b"));
+        let mut headers = http::HeaderMap::new();
+        headers.insert("authorization", "Bearer own".parse().unwrap());
+        let secrets = signer.sign(&url, &mut headers).await.unwrap();
+        let signed = headers["authorization"].to_str().unwrap();
+        assert!(
+            signed.starts_with("AWS4-HMAC-SHA256 Credential=AKID/"),
+            "{signed}"
+        );
+        assert!(signed.contains(scope), "{signed}");
+        assert_eq!(headers["original-authorization"], "Bearer own");
+        assert_eq!(headers["x-amz-security-token"], "sEsSiOn");
+        let shown = format!("{headers:?} {signer:?}");
+        assert!(
+            !shown.contains("sEsSiOn") && !shown.contains("sEcReT"),
+            "{shown}"
+        );
+        assert_eq!(secrets.len(), 3);
     }
 }
 
@@ -252,6 +367,7 @@ proptest::proptest! {
         let api = Api {
             root: url::Url::parse("https://c.example/v1").unwrap(),
             of_all: Properties::new(),
+            signer: None,
         };
         let named = match is_below {
             true => format!("{location}{metadata}"),

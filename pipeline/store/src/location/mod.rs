@@ -7,7 +7,7 @@
 mod azure;
 mod bucket;
 mod google;
-mod s3;
+pub(crate) mod s3;
 
 use std::path::{Component, Path as FsPath, PathBuf};
 use std::sync::Arc;
