@@ -100,7 +100,10 @@ impl Listing {
         while let Some((folder, name, path, text)) = asked.next().await {
             let taken = match text {
                 Ok(None) => Ok(()),
-                Ok(Some(text)) if name == IGNORE_FILE => ignored.add(&folder, &text),
+                Ok(Some(text)) if name == IGNORE_FILE => {
+                    let added = ignored.add(&folder, &text);
+                    added.map_err(|error| error.to_string())
+                }
                 // Some web servers answer with a page for whatever is not there.
                 Ok(Some(text)) if lake.is_read_only() && text.starts_with('<') => Ok(()),
                 Ok(Some(text)) => {

@@ -41,8 +41,9 @@ impl Beside {
                 Some((Part::Shapes, _)) => {
                     beside.shapes = Some(match at_hand(lake, object, options)? {
                         Ok(ranged) => Shapes::open(ranged)?,
-                        Err(why) => {
-                            Shapes::none(Ranged::new(lake.clone(), object, Handle::current()), why)
+                        Err(failure) => {
+                            let ranged = Ranged::new(lake.clone(), object, Handle::current());
+                            Shapes::none(ranged, failure.cause())
                         }
                     });
                 }
@@ -66,7 +67,7 @@ fn at_hand(
     lake: &Store,
     object: &ObjectRecord,
     options: &ReadOptions,
-) -> Result<Result<Ranged, String>, Failure> {
+) -> Result<Result<Ranged, Failure>, Failure> {
     let file = DataFile::plain(object.clone(), Format::Dbf);
     let options = ReadOptions {
         scan_budget: UNPACKED,
@@ -76,6 +77,6 @@ fn at_hand(
         Ok(Some((store, file))) => Ok(Ok(Ranged::of(&store, &file))),
         Ok(None) => Ok(Ok(Ranged::of(lake, &file))),
         Err(failure @ Failure::Store(_)) => Err(failure),
-        Err(failure) => Ok(Err(failure.cause())),
+        Err(failure) => Ok(Err(failure)),
     }
 }

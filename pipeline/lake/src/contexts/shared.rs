@@ -205,14 +205,14 @@ impl SharedText {
 
     fn with(
         path: &str,
-        cut: impl FnOnce(&mut Parts) -> Result<(), String>,
+        cut: impl FnOnce(&mut Parts) -> Result<(), NotCut>,
     ) -> Result<SharedText, FileError> {
         let mut parts = Parts {
             directory: split_path(path).0.to_owned(),
             ..Parts::default()
         };
-        cut(&mut parts).map_err(|cause| {
-            FileError::new(path, FileErrorKind::NotItsFormat, cause)
+        cut(&mut parts).map_err(|error| {
+            FileError::new(path, FileErrorKind::NotItsFormat, error.to_string())
                 .with_remedy("mend it, or give it another name")
         })?;
         Ok(SharedText(Arc::new(parts)))
@@ -336,8 +336,13 @@ fn is_data_file(name: &str) -> bool {
         || Container::of_path(name).is_some_and(|it| it.format_of_parts().is_some())
 }
 
-fn no_json(error: serde_json::Error) -> String {
-    format!("it is not JSON ({error})")
+/// Why a text is not cut up.
+#[derive(Debug, thiserror::Error)]
+enum NotCut {
+    #[error("it is not JSON ({0})")]
+    Json(#[from] serde_json::Error),
+    #[error("it is not YAML ({0})")]
+    Yaml(#[from] yaml::Flaw),
 }
 
 fn written_by_people(
@@ -345,16 +350,16 @@ fn written_by_people(
     kind: SharedKind,
     text: &str,
     parts: &mut Parts,
-) -> Result<(), String> {
+) -> Result<(), NotCut> {
     let path_lower = path.to_ascii_lowercase();
     let is_yaml = path_lower.ends_with(".yaml") || path_lower.ends_with(".yml");
     match kind {
         SharedKind::Dictionary if path_lower.ends_with(".json") => {
-            manifests::cut(path, kind, text, parts).map_err(no_json)
+            Ok(manifests::cut(path, kind, text, parts)?)
         }
         SharedKind::Dbt => {
             yaml::cut(text, parts);
-            yaml::check(text).map_err(|flaw| format!("it is not YAML ({flaw})"))
+            Ok(yaml::check(text)?)
         }
         SharedKind::Dictionary | SharedKind::Readme if is_yaml => {
             yaml::cut(text, parts);
@@ -364,19 +369,19 @@ fn written_by_people(
             sections::cut(text, parts);
             Ok(())
         }
-        _ => manifests::cut(path, kind, text, parts).map_err(no_json),
+        _ => Ok(manifests::cut(path, kind, text, parts)?),
     }
 }
 
 /// What is none of the artifacts that its name may be of says nothing.
-fn written_by_program(path: &str, text: &[u8], parts: &mut Parts) -> Result<(), String> {
-    match Artifact::of(path, text) {
+fn written_by_program(path: &str, text: &[u8], parts: &mut Parts) -> Result<(), NotCut> {
+    let cut = match Artifact::of(path, text) {
         Some(Artifact::DbtManifest) => dbt::manifest(text, parts),
         Some(Artifact::DbtCatalog) => dbt::catalog(text, parts),
         Some(Artifact::OpenLineage) => lineage::events(text, parts),
         Some(Artifact::DbtOther) | None => Ok(()),
-    }
-    .map_err(no_json)
+    };
+    Ok(cut?)
 }
 
 /// Bytes of a file by which it shows what it is.

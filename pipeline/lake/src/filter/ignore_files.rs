@@ -22,6 +22,22 @@ pub fn is_ignore_file(path: &str) -> bool {
     folder.is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
 }
 
+/// Why a `.limnignore` file is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum IgnoreError {
+    /// A line is not understood.
+    #[error("line {line} is no pattern: {error}")]
+    Line {
+        /// Its number, from 1 on.
+        line: usize,
+        /// What is wrong with it.
+        error: ignore::Error,
+    },
+    /// All lines together are too much.
+    #[error(transparent)]
+    Patterns(ignore::Error),
+}
+
 /// The `.limnignore` files of a lake, by their folders.
 #[derive(Clone, Debug, Default)]
 pub struct IgnoreFiles {
@@ -34,14 +50,14 @@ impl IgnoreFiles {
     /// # Errors
     /// What is wrong, and in which line: a file of which a line is not understood is not used at
     /// all, for that line may have been what matters.
-    pub fn add(&mut self, folder: &str, text: &str) -> Result<(), String> {
+    pub fn add(&mut self, folder: &str, text: &str) -> Result<(), IgnoreError> {
         let mut builder = GitignoreBuilder::new("");
         builder.allow_unclosed_class(false);
-        for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
-            let added = builder.add_line(None, line);
-            added.map_err(|error| format!("line {number} is no pattern: {error}"))?;
+        for (line, pattern) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
+            let added = builder.add_line(None, pattern);
+            added.map_err(|error| IgnoreError::Line { line, error })?;
         }
-        let built = builder.build().map_err(|error| error.to_string())?;
+        let built = builder.build().map_err(IgnoreError::Patterns)?;
         if !built.is_empty() {
             let mut hasher = Hasher::new("ignore file");
             hasher.text(folder);

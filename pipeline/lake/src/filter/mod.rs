@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use self::glob::Globs;
 pub use self::ignore_files::{IGNORE_FILE, IgnoreFiles, MOST_IGNORE_BYTES, is_ignore_file};
-pub use self::moment::Moment;
+pub use self::moment::{Moment, NoMoment};
 use crate::layout::{is_container, is_data, may_be_beside};
 
 /// Which objects of a lake count, as a person says it. The default leaves nothing out.

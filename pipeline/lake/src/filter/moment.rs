@@ -40,10 +40,17 @@ impl Moment {
     }
 }
 
-impl FromStr for Moment {
-    type Err = String;
+/// A text is no moment.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' is no time: write how long ago, such as 12h, 90d or 1year, or a date, such as 2024-01-31"
+)]
+pub struct NoMoment(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for Moment {
+    type Err = NoMoment;
+
+    fn from_str(text: &str) -> Result<Self, NoMoment> {
         let text = text.trim();
         let said = if let Ok(date) = text.parse::<NaiveDate>() {
             Said::At(date.and_time(NaiveTime::MIN).and_utc().timestamp_millis())
@@ -52,9 +59,7 @@ impl FromStr for Moment {
         } else if let Ok(time) = humantime::parse_duration(text) {
             Said::Ago(time)
         } else {
-            return Err(format!(
-                "'{text}' is no time: write how long ago, such as 12h, 90d or 1year, or a date, such as 2024-01-31"
-            ));
+            return Err(NoMoment(text.to_owned()));
         };
         Ok(Moment {
             text: text.to_owned(),
@@ -64,9 +69,9 @@ impl FromStr for Moment {
 }
 
 impl TryFrom<String> for Moment {
-    type Error = String;
+    type Error = NoMoment;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, NoMoment> {
         text.parse()
     }
 }

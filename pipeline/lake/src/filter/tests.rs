@@ -204,7 +204,7 @@ fn ignore_files_hold_for_their_folder_and_the_deepest_decides() {
 fn an_ignore_file_that_is_not_understood_is_not_used() {
     let mut files = IgnoreFiles::default();
     let error = files.add("", "ok\na[\n").unwrap_err();
-    assert!(error.contains("line 2"), "{error}");
+    assert!(error.to_string().contains("line 2"), "{error}");
     files.add("", "# nothing\n\n").unwrap();
     assert!(files.is_empty());
 }

@@ -50,6 +50,21 @@ const READ_AT_ONCE: usize = 8;
 
 const REPAIR: &str = "repair the table with the engine that writes it";
 
+/// Why a table cannot be read, whichever of its objects shows it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum Flaw {
+    #[error("it has version {0} of Hudi's tables, and versions 5, 6, 8 and 9 are read")]
+    Version(String),
+    #[error("its properties say no version of Hudi's tables")]
+    NoVersion,
+    #[error("it is no history of a schema: {0}")]
+    NoHistory(String),
+    #[error("its schema has given the name {0} from one column to another")]
+    NameGivenOn(String),
+    #[error("its folder {folder} is none of a table that is partitioned by {fields} fields")]
+    Folder { folder: String, fields: usize },
+}
+
 pub(super) struct Hudi;
 
 /// Whether an object is what a Hudi table is known by.
@@ -118,9 +133,9 @@ impl Source for Hudi {
     ) -> Result<Opened, FileError> {
         let log = object.path.clone();
         let properties = properties(lake, &log, listed).await?;
-        let layout = properties.layout().map_err(|cause| {
+        let layout = properties.layout().map_err(|flaw| {
             let remedy = "upgrade or downgrade the table, or limn once it reads that version";
-            unsupported(&log, cause, remedy)
+            unsupported(&log, flaw.to_string(), remedy)
         })?;
         check(&properties, &log)?;
         let own = match layout {
@@ -380,9 +395,9 @@ impl<'a> Table<'a> {
             return Ok(OldNames::default());
         };
         let history = bytes(self.lake, newest).await?;
-        OldNames::of(&history).map_err(|cause| {
+        OldNames::of(&history).map_err(|flaw| {
             let remedy = "rewrite the table under the names that it has now";
-            unsupported(&newest.path, cause, remedy)
+            unsupported(&newest.path, flaw.to_string(), remedy)
         })
     }
 
@@ -403,7 +418,7 @@ impl<'a> Table<'a> {
             Ok(values) => values,
             // Files have the columns themselves.
             Err(_) if !self.drops_columns() => Vec::new(),
-            Err(cause) => return Err(corrupt(base.path, cause)),
+            Err(flaw) => return Err(corrupt(base.path, flaw.to_string())),
         };
         let constants = values.into_iter().map(|(name, value)| Constant {
             id: None,

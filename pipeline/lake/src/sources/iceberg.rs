@@ -195,7 +195,7 @@ impl Table<'_> {
     async fn open(self, log: ObjectRecord, how: &str) -> Result<Opened, FileError> {
         let path = &self.object.path;
         let columns = self.metadata.columns();
-        let columns = columns.map_err(|cause| corrupt(path, cause))?;
+        let columns = columns.map_err(|flaw| corrupt(path, flaw.to_string()))?;
         if columns.len() > MOST_COLUMNS {
             let cause = format!("it has {} columns, more than {MOST_COLUMNS}", columns.len());
             let remedy = "split the table";
@@ -203,7 +203,7 @@ impl Table<'_> {
         }
         let none = Files::new(&columns);
         let nested = self.metadata.nested();
-        let nested = nested.map_err(|cause| corrupt(path, cause))?;
+        let nested = nested.map_err(|flaw| corrupt(path, flaw.to_string()))?;
         let mut notes = vec![format!("its metadata file is {how}")];
         let nested = bounded(nested, &mut notes);
         let comment = self.metadata.properties.get("comment");
@@ -332,7 +332,7 @@ impl Table<'_> {
     async fn files(&self, mut files: Files) -> Result<Files, FileError> {
         let path = &self.object.path;
         let snapshot = self.metadata.snapshot();
-        let Some(snapshot) = snapshot.map_err(|cause| corrupt(path, cause))? else {
+        let Some(snapshot) = snapshot.map_err(|flaw| corrupt(path, flaw.to_string()))? else {
             return Ok(files);
         };
         let list: Vec<Manifest> = match &snapshot.manifest_list {

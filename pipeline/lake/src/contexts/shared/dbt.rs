@@ -15,7 +15,7 @@ use super::Parts;
 use super::manifests::{MOST_SAID, all, first, heading, member, texts};
 use super::relations::Name;
 use super::said::{self, Column, Keys, MOST_COLUMNS, Reference, flat, listed};
-use super::sparse;
+use super::sparse::{self, TooMuch};
 
 /// What of a node says nothing about its table.
 const LEFT_OUT: [&str; 12] = [
@@ -88,10 +88,10 @@ pub(super) fn catalog(text: &[u8], parts: &mut Parts) -> Result<(), serde_json::
     })
 }
 
-fn counted(count: &mut usize) -> Result<(), String> {
+fn counted(count: &mut usize) -> Result<(), TooMuch> {
     *count += 1;
     match *count > MOST_NODES {
-        true => Err(format!("it has more than {MOST_NODES} nodes")),
+        true => Err(TooMuch::Nodes(MOST_NODES)),
         false => Ok(()),
     }
 }
@@ -149,7 +149,7 @@ struct Exposure {
 }
 
 impl Project {
-    fn take(&mut self, section: &str, id: &str, value: &Value) -> Result<(), String> {
+    fn take(&mut self, section: &str, id: &str, value: &Value) -> Result<(), TooMuch> {
         counted(&mut self.count)?;
         if section == "exposures" {
             self.exposures.insert(id.to_owned(), exposure(value));

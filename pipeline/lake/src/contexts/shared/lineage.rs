@@ -15,7 +15,7 @@ use super::Parts;
 use super::manifests::{MOST_SAID, all, first, member};
 use super::relations::Name;
 use super::said::{self, Column, Keys, MOST_COLUMNS, flat, listed};
-use super::sparse;
+use super::sparse::{self, TooMuch};
 
 /// Datasets of one file; with more it is refused.
 const MOST_DATASETS: usize = 50_000;
@@ -55,7 +55,7 @@ pub(super) fn events(text: &[u8], parts: &mut Parts) -> Result<(), serde_json::E
             dataset.run(job, is_output, inputs);
         }
         match datasets.len() > MOST_DATASETS {
-            true => Err(format!("it is about more than {MOST_DATASETS} datasets")),
+            true => Err(TooMuch::Datasets(MOST_DATASETS)),
             false => Ok(()),
         }
     })?;

@@ -108,8 +108,17 @@ impl<'de> Visitor<'de> for Sparse<'_> {
     }
 }
 
+/// A text says more than may be kept of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum TooMuch {
+    #[error("it has more than {0} nodes")]
+    Nodes(usize),
+    #[error("it is about more than {0} datasets")]
+    Datasets(usize),
+}
+
 /// What is done with a member of a section: the section's name, the member's, its value.
-type Take<'a> = &'a mut dyn FnMut(&str, &str, Value) -> Result<(), String>;
+type Take<'a> = &'a mut dyn FnMut(&str, &str, Value) -> Result<(), TooMuch>;
 
 /// The members of some of an object's own members (`sections`), one after another as they stand in
 /// a text; what is no object has none. Of values the members called `left_out` are passed over.
@@ -237,7 +246,7 @@ impl<'de> Visitor<'de> for Section<'_> {
 pub(super) fn objects(
     text: &[u8],
     left_out: &[&str],
-    take: &mut dyn FnMut(Value) -> Result<(), String>,
+    take: &mut dyn FnMut(Value) -> Result<(), TooMuch>,
 ) -> Result<(), serde_json::Error> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut json = serde_json::Deserializer::from_slice(text);
@@ -255,7 +264,7 @@ pub(super) fn objects(
 
 struct Elements<'a> {
     left_out: &'a [&'a str],
-    take: &'a mut dyn FnMut(Value) -> Result<(), String>,
+    take: &'a mut dyn FnMut(Value) -> Result<(), TooMuch>,
 }
 
 impl<'de> DeserializeSeed<'de> for Elements<'_> {

@@ -6,7 +6,7 @@
 
 mod flaws;
 
-pub(super) use self::flaws::check;
+pub(super) use self::flaws::{Flaw, check};
 use super::Parts;
 use crate::place::split_path;
 

@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 
+use limn_store::one_line;
+
+use super::Flaw;
 use super::timeline::Layout;
 
 /// A field by which a table is partitioned.
@@ -94,15 +97,13 @@ impl Properties {
     /// The layout of the table's timeline, as its version says.
     ///
     /// # Errors
-    /// The cause why the table is not supported.
-    pub(super) fn layout(&self) -> Result<Layout, String> {
+    /// It has a version that is not read, or none.
+    pub(super) fn layout(&self) -> Result<Layout, Flaw> {
         match self.get("hoodie.table.version") {
             Some("5" | "6") => Ok(Layout::First),
             Some("8" | "9") => Ok(Layout::Second),
-            Some(version) => Err(format!(
-                "it has version {version} of Hudi's tables, and versions 5, 6, 8 and 9 are read"
-            )),
-            None => Err("its properties say no version of Hudi's tables".to_owned()),
+            Some(version) => Err(Flaw::Version(one_line(version))),
+            None => Err(Flaw::NoVersion),
         }
     }
 }
@@ -171,8 +172,11 @@ mod tests {
         assert_eq!(properties.layout(), Ok(Layout::First));
         let layout = |version: &str| Properties::parse(version).layout();
         assert_eq!(layout("hoodie.table.version=9"), Ok(Layout::Second));
-        assert!(layout("hoodie.table.version=7").is_err_and(|it| it.contains("version 7")));
-        assert!(layout("").is_err());
+        assert_eq!(
+            layout("hoodie.table.version=7"),
+            Err(Flaw::Version("7".to_owned()))
+        );
+        assert_eq!(layout(""), Err(Flaw::NoVersion));
     }
 
     #[test]

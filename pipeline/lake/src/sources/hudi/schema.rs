@@ -8,6 +8,7 @@ use limn_profile::{LoggedColumn, LoggedTable};
 use limn_store::one_line;
 use serde::Deserialize;
 
+use super::Flaw;
 use super::properties::{PartitionField, Properties};
 
 /// The columns that writers add. They say of each row which write it came with.
@@ -49,13 +50,11 @@ impl OldNames {
     /// Those of a table's history as JSON.
     ///
     /// # Errors
-    /// The cause why the table is not supported: it is no history, or a name was given from one
-    /// column to another, so that files do not say whose it is.
-    pub(super) fn of(history: &[u8]) -> Result<OldNames, String> {
-        let history: History = serde_json::from_slice(history).map_err(|error| {
-            let error = one_line(&error.to_string());
-            format!("it is no history of a schema: {error}")
-        })?;
+    /// It is no history, or a name was given from one column to another, so that files do not say
+    /// whose it is.
+    pub(super) fn of(history: &[u8]) -> Result<OldNames, Flaw> {
+        let history: History = serde_json::from_slice(history)
+            .map_err(|error| Flaw::NoHistory(one_line(&error.to_string())))?;
         let versions = history.schemas.iter();
         let Some(newest) = versions.max_by_key(|it| it.version_id) else {
             return Ok(OldNames::default());
@@ -65,10 +64,7 @@ impl OldNames {
         for field in history.schemas.iter().flat_map(|it| &it.fields) {
             let owner = *owners.entry(&field.name).or_insert(field.id);
             if owner != field.id {
-                let name = one_line(&field.name);
-                return Err(format!(
-                    "its schema has given the name {name} from one column to another"
-                ));
+                return Err(Flaw::NameGivenOn(one_line(&field.name)));
             }
             names.entry(field.id).or_default().insert(&field.name);
         }
@@ -190,12 +186,12 @@ fn key(
 /// The values of partition fields by the folder of a file within the table's.
 ///
 /// # Errors
-/// The cause, where the folder is not one of the table's partitions.
+/// The folder is not one of the table's partitions.
 pub(super) fn values(
     folder: &str,
     fields: &[PartitionField],
     properties: &Properties,
-) -> Result<Vec<(String, Option<String>)>, String> {
+) -> Result<Vec<(String, Option<String>)>, Flaw> {
     let parts: Vec<&str> = match fields {
         [] => return Ok(Vec::new()),
         // A date may be written as several folders.
@@ -203,11 +199,10 @@ pub(super) fn values(
         _ => folder.split('/').collect(),
     };
     if parts.len() != fields.len() {
-        let folder = one_line(folder);
-        return Err(format!(
-            "its folder {folder} is none of a table that is partitioned by {} fields",
-            fields.len()
-        ));
+        return Err(Flaw::Folder {
+            folder: one_line(folder),
+            fields: fields.len(),
+        });
     }
     let is_encoded = properties.is_set("hoodie.datasource.write.partitionpath.urlencode");
     let value = |(field, part): (&PartitionField, &str)| {
@@ -284,7 +279,8 @@ mod tests {
         let called = ["called".to_owned(), "name".to_owned()].to_vec();
         assert_eq!(names, OldNames([("called".to_owned(), called)].into()));
         let given = history.replace("gone", "called");
-        assert!(OldNames::of(given.as_bytes()).is_err_and(|it| it.contains("called")));
+        let given = OldNames::of(given.as_bytes());
+        assert_eq!(given, Err(Flaw::NameGivenOn("called".to_owned())));
         assert!(OldNames::of(b"{}").is_err());
         let none = OldNames::of(br#"{"schemas": []}"#);
         assert_eq!(none, Ok(OldNames::default()));

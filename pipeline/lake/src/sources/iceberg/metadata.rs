@@ -90,24 +90,33 @@ struct MappedName {
     names: Vec<String>,
 }
 
+/// What is wrong with a metadata file that is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Flaw {
+    #[error("its metadata has no snapshot {0}, which it says it is")]
+    NoSnapshot(i64),
+    #[error("its metadata has no schema")]
+    NoSchema,
+    #[error("its name mapping is broken")]
+    NameMapping,
+}
+
 impl Metadata {
     /// The snapshot that the table is; none of a table without rows.
-    pub(super) fn snapshot(&self) -> Result<Option<&Snapshot>, String> {
+    pub(super) fn snapshot(&self) -> Result<Option<&Snapshot>, Flaw> {
         let Some(current) = self.current_snapshot_id.filter(|id| *id != -1) else {
             return Ok(None);
         };
         let mut snapshots = self.snapshots.iter();
         let found = snapshots.find(|it| it.snapshot_id == current);
-        found
-            .map(Some)
-            .ok_or_else(|| format!("its metadata has no snapshot {current}, which it says it is"))
+        found.map(Some).ok_or(Flaw::NoSnapshot(current))
     }
 
-    fn schema(&self) -> Result<&Schema, String> {
+    fn schema(&self) -> Result<&Schema, Flaw> {
         let mut schemas = self.schemas.iter();
         let current = schemas.find(|it| it.schema_id == self.current_schema_id);
         let schema = current.or(self.schema.as_ref());
-        schema.ok_or_else(|| "its metadata has no schema".to_owned())
+        schema.ok_or(Flaw::NoSchema)
     }
 
     /// The fields that files of a partition specification have values for.
@@ -129,12 +138,10 @@ impl Metadata {
     }
 
     /// The table's columns.
-    pub(super) fn columns(&self) -> Result<Vec<LoggedColumn>, String> {
+    pub(super) fn columns(&self) -> Result<Vec<LoggedColumn>, Flaw> {
         let mapping = self.properties.get(NAME_MAPPING);
         let mapping = mapping.map(|it| serde_json::from_str::<Vec<MappedName>>(it));
-        let mapping = mapping
-            .transpose()
-            .map_err(|_| "its name mapping is broken".to_owned())?;
+        let mapping = mapping.transpose().map_err(|_| Flaw::NameMapping)?;
         let mapping = mapping.unwrap_or_default();
         let column = |field: &SchemaField| {
             let mut mapped = mapping.iter();
@@ -155,7 +162,7 @@ impl Metadata {
 
     /// What fields within columns are called today, where any was renamed or dropped: files have
     /// the names of when they were written.
-    pub(super) fn nested(&self) -> Result<NestedNames, String> {
+    pub(super) fn nested(&self) -> Result<NestedNames, Flaw> {
         let current = self.schema()?;
         let now = current.within_columns();
         let columns: BTreeSet<i32> = current.fields.iter().map(|it| it.id).collect();

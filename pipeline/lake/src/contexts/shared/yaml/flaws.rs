@@ -9,8 +9,24 @@ const OPENERS: [char; 4] = ['[', '{', '"', '\''];
 /// Lines where a document begins or ends.
 const MARKS: [&str; 2] = ["---", "..."];
 
-/// The first flaw, with its line.
-pub(in super::super) fn check(text: &str) -> Result<(), String> {
+/// What is wrong with a text, and in which line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {what}")]
+pub(in super::super) struct Flaw {
+    line: usize,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum What {
+    #[error("it is indented by a tab")]
+    Tab,
+    #[error("{0} is never closed")]
+    NeverClosed(char),
+}
+
+/// The first flaw.
+pub(in super::super) fn check(text: &str) -> Result<(), Flaw> {
     // The column of the key or item whose text goes on in lines further in.
     let mut open: Option<usize> = None;
     let mut at = 0;
@@ -25,7 +41,7 @@ pub(in super::super) fn check(text: &str) -> Result<(), String> {
             open = None;
         } else if !content.is_empty() && !is_text {
             if is_tabbed(line) {
-                return Err(flaw(text, at, "it is indented by a tab"));
+                return Err(flaw(text, at, What::Tab));
             }
             let Some((column, place)) = entry(line) else {
                 return Ok(());
@@ -39,9 +55,10 @@ pub(in super::super) fn check(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn flaw(text: &str, at: usize, what: &str) -> String {
+fn flaw(text: &str, at: usize, what: What) -> Flaw {
     let above = text.get(..at).unwrap_or_default();
-    format!("line {}: {what}", above.matches('\n').count() + 1)
+    let line = above.matches('\n').count() + 1;
+    Flaw { line, what }
 }
 
 fn after_line(text: &str, at: usize) -> usize {
@@ -51,7 +68,7 @@ fn after_line(text: &str, at: usize) -> usize {
 
 /// Where the value that begins at `at` ends, if it is bracketed or quoted; and whether it is plain,
 /// and may go on below.
-fn value(text: &str, at: usize) -> Result<(usize, bool), String> {
+fn value(text: &str, at: usize) -> Result<(usize, bool), Flaw> {
     let (mut place, mut end) = (at, at);
     loop {
         let rest = text.get(place..).unwrap_or_default();
@@ -63,7 +80,7 @@ fn value(text: &str, at: usize) -> Result<(usize, bool), String> {
             '[' | '{' => after_brackets(text.as_bytes(), place),
             _ => after_quotes(text.as_bytes(), place),
         };
-        end = after.ok_or_else(|| flaw(text, place, &format!("{opener} is never closed")))?;
+        end = after.ok_or_else(|| flaw(text, place, What::NeverClosed(opener)))?;
         // It was a key.
         let rest = text.get(end..).and_then(|rest| rest.strip_prefix(": "));
         match rest {
@@ -182,7 +199,7 @@ mod tests {
             ("models:\n\t- name: a\n", "line 2: it is indented by a tab"),
             ("\"a b\": {x: 1\n", "line 1: { is never closed"),
         ] {
-            assert_eq!(check(text).unwrap_err(), wanted, "{text}");
+            assert_eq!(check(text).unwrap_err().to_string(), wanted, "{text}");
         }
     }
 
