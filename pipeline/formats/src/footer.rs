@@ -139,35 +139,19 @@ pub(super) fn find(
     {
         return None;
     }
-    let is_even = table.iter().all(|row| row.is_regular(columns));
-    let is_value = |(at, name): &(usize, String)| {
-        let mut cells = table.iter().filter_map(|row| row.cells.get(*at));
-        cells.any(|cell| cell.to_lowercase() == *name || words::total(cell).as_ref() == Some(name))
+    let table = Table {
+        is_even: table.iter().all(|row| row.is_regular(columns)),
+        is_spaced: table.last().is_some_and(|row| row.below_blank),
+        rows: table,
+        columns,
+        sum,
     };
-    // Blank lines between all rows part nothing.
-    let is_spaced = table.last().is_some_and(|row| row.below_blank);
-    let begins = |row: &Row| {
-        let is_sentence = row.cells.len() == 1
-            && row
-                .filled()
-                .all(|(_, text)| text.split_whitespace().count() > 1);
-        match row.total() {
-            Some(total) => !is_value(&total),
-            None if sum == Some(row.start) => true,
-            None if row.is_ending() => !is_value(&(0, row.first().to_lowercase())),
-            None if row.is_line() => row.is_marked() || row.below_blank || is_even && is_sentence,
-            // A remark that the delimiter cuts.
-            None => {
-                row.is_marked() && (row.below_blank && !is_spaced || row.cells.len() != columns)
-            }
-        }
-    };
-    let first = below.iter().position(begins)?;
+    let first = below.iter().position(|row| table.ends_at(row))?;
     let (mut totals, mut lines) = (0, Vec::new());
     for row in below[first..].iter().filter(|row| !row.is_blank()) {
         match row.total() {
             // One of the values, below a remark: nothing here is certain.
-            Some(total) if is_value(&total) => return None,
+            Some(total) if table.has(&total) => return None,
             Some(_) => totals += 1,
             None if sum == Some(row.start) => totals += 1,
             None => {
@@ -178,12 +162,57 @@ pub(super) fn find(
             }
         }
     }
+    Some(Footer {
+        start: below[first].start,
+        notes: notes(totals, &lines),
+    })
+}
+
+/// The table above what may be its footer.
+struct Table<'a> {
+    rows: Vec<&'a Row>,
+    columns: usize,
+    /// Whether all its rows have all columns.
+    is_even: bool,
+    /// Blank lines between all rows part nothing.
+    is_spaced: bool,
+    /// Where the row begins that has the sums of the others, and no name.
+    sum: Option<usize>,
+}
+
+impl Table<'_> {
+    /// Whether what is called totals is one of the column's values.
+    fn has(&self, (at, name): &(usize, String)) -> bool {
+        let mut cells = self.rows.iter().filter_map(|row| row.cells.get(*at));
+        cells.any(|cell| cell.to_lowercase() == *name || words::total(cell).as_ref() == Some(name))
+    }
+
+    /// Whether the footer begins with this row.
+    fn ends_at(&self, row: &Row) -> bool {
+        let is_long = |text: &str| text.split_whitespace().count() > 1;
+        let is_sentence = row.cells.len() == 1 && row.filled().all(|(_, text)| is_long(text));
+        match row.total() {
+            Some(total) => !self.has(&total),
+            None if self.sum == Some(row.start) => true,
+            None if row.is_ending() => !self.has(&(0, row.first().to_lowercase())),
+            None if row.is_line() => {
+                row.is_marked() || row.below_blank || self.is_even && is_sentence
+            }
+            // A remark that the delimiter cuts.
+            None => {
+                let is_apart = row.below_blank && !self.is_spaced;
+                row.is_marked() && (is_apart || row.cells.len() != self.columns)
+            }
+        }
+    }
+}
+
+/// What a reader should know of the rows of totals and the lines that are left out.
+fn notes(totals: u64, lines: &[String]) -> Vec<String> {
     let mut notes = Vec::new();
     if totals > 0 {
-        notes.push(format!(
-            "{} of totals at the end left out",
-            counted(totals, "row")
-        ));
+        let rows = counted(totals, "row");
+        notes.push(format!("{rows} of totals at the end left out"));
     }
     if !lines.is_empty() {
         let quoted: String = lines.join(" / ").chars().take(QUOTED).collect();
@@ -193,10 +222,7 @@ pub(super) fn find(
             limn_store::one_line(&quoted)
         ));
     }
-    Some(Footer {
-        start: below[first].start,
-        notes,
-    })
+    notes
 }
 
 /// Where the last of these rows begins, if it has no name, all others have one, and its figures are

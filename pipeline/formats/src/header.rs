@@ -65,98 +65,33 @@ pub(crate) fn is_first_parted(text: &[u8]) -> bool {
 /// Reads the first rows of a file, of which there is at least one. `is_parted` says that there is a
 /// blank line below the first.
 pub(crate) fn understand(rows: &[Vec<String>], is_parted: bool) -> Header {
-    let mut notes = Vec::new();
-    let first_width = rows.first().map_or(0, Vec::len);
-    let width = match rows {
-        [_, rest @ ..] if !rest.is_empty() => usual(rest.iter().map(Vec::len)),
-        _ => first_width,
-    };
-    let usual_rows = rows.iter().skip(1).filter(|row| row.len() == width).count();
-    let filled = |row: &[String]| row.iter().filter(|cell| !cell.is_empty()).count();
-    // Lines of one cell above and below do not make a table uneven.
-    let is_line = |row: &&Vec<String>| row.len() < width && filled(row) <= 1;
-    let above = rows.iter().take(PREAMBLE).take_while(is_line).count();
-    let below = rows[above..].iter().rev().take_while(is_line).count();
-    let inner = &rows[above..rows.len() - below];
-    let even = inner
-        .iter()
-        .skip(1)
-        .filter(|row| row.len() == width)
-        .count()
-        * 10
-        >= inner.len().saturating_sub(1) * 9;
-
-    let mut at = 0;
-    let mut row_names = false;
-    let first_filled = rows.first().map_or(0, |row| filled(row));
-    let is_blank = |row: &&Vec<String>| filled(row) == 0;
-    let blank = rows.iter().skip(1).take_while(is_blank).count();
+    let width = table_width(rows);
     let certain = above::find(rows, width);
-    if let Some(certain) = &certain {
-        at = certain.at;
-    } else if first_width == width
-        && (is_parted || blank > 0)
-        && is_header(rows) != Verdict::Surely
-        && is_header(&rows[1 + blank..]) == Verdict::Surely
-    {
-        // A title that is cut into as many cells as the table has columns: `Sales, 2024`.
-        at = 1 + blank;
-    } else if even && (first_width < width || first_filled <= 1 && width > 2) {
-        // Lines of one cell (padded with empty ones, perhaps) above a wider table are its title.
-        let title = rows
-            .iter()
-            .take(PREAMBLE + 1)
-            .position(|row| row.len() == width && filled(row) > 1)
-            .filter(|&i| match is_header(&rows[i..]) {
-                Verdict::Surely => first_filled * 3 <= width || first_width == 1,
-                // One cell over two columns may also be R's file of one column and row names.
-                Verdict::Presumably => {
-                    first_filled * 3 <= width && width > 2 && first_width < width
-                }
-                Verdict::No => false,
-            });
-        let trailing = rows
-            .iter()
-            .skip(1)
-            .all(|row| row.len() < width || row.last().is_some_and(String::is_empty));
-        match title {
-            Some(i) => at = i,
-            None => row_names = first_width + 1 == width && !trailing,
-        }
-    }
-    let has_groups = certain.as_ref().is_some_and(|it| it.is_joined);
-    let skipped = at - usize::from(has_groups);
-    if skipped > 0 {
-        notes.push(format!(
-            "{} before the header skipped",
-            counted(skipped as u64, "line")
-        ));
-    }
-    if has_groups {
-        notes.push(JOINED.to_owned());
-    }
-
-    let verdict = if row_names || certain.is_some() {
-        Verdict::Surely
-    } else {
-        is_header(&rows[at..])
+    let (at, has_row_names) = match &certain {
+        Some(certain) => (certain.at, false),
+        None => place(rows, width, is_parted),
+    };
+    let mut notes = notes_above(at, certain.as_ref().is_some_and(|it| it.is_joined));
+    let verdict = match has_row_names || certain.is_some() {
+        true => Verdict::Surely,
+        false => is_header(&rows[at..]),
     };
     let doubt = match verdict {
         Verdict::Presumably => Some(Doubt::Header),
         Verdict::No if may_be_names(&rows[at]) => Some(Doubt::Data),
         _ => None,
     };
-    let has_header = verdict != Verdict::No;
     // Of row names only the shape of the rows counts, but for types below the names.
-    let is_presumed = match row_names {
+    let is_presumed = match has_row_names {
         true => is_header(&below_no_name(rows)) != Verdict::Surely,
         false => verdict == Verdict::Presumably,
     };
     let mut raw: Vec<String> = Vec::new();
-    if row_names {
+    if has_row_names {
         raw.push(String::new());
         notes.push("the first column has no name in the header".to_owned());
     }
+    let has_header = verdict != Verdict::No;
     if let Some(certain) = certain {
         raw.extend(certain.names);
     } else if has_header {
@@ -166,12 +101,13 @@ pub(crate) fn understand(rows: &[Vec<String>], is_parted: bool) -> Header {
         notes.push(format!("{NO_HEADER}: columns are named by their place"));
     }
     // Where most rows are wider than the header, the rest of their cells are columns too.
+    let usual_rows = rows.iter().skip(1).filter(|row| row.len() == width).count();
     if raw.len() < width && usual_rows * 2 > rows.len() - 1 {
         raw.resize(width, String::new());
     }
     drop_empty_end(&mut raw, &rows[at..]);
     let mut skip = at + usize::from(has_header);
-    let is_sure = verdict == Verdict::Surely && !row_names;
+    let is_sure = verdict == Verdict::Surely && !has_row_names;
     if is_sure && let Some(second) = below::second(&raw, &rows[skip..]) {
         skip += 1;
         match second {
@@ -188,15 +124,95 @@ pub(crate) fn understand(rows: &[Vec<String>], is_parted: bool) -> Header {
     Header {
         skip,
         columns: names::unique(raw),
-        cells: if is_sure {
-            rows[at].clone()
-        } else {
-            Vec::new()
+        cells: match is_sure {
+            true => rows[at].clone(),
+            false => Vec::new(),
         },
         is_presumed,
         doubt,
         notes,
     }
+}
+
+/// How many cells the rows of the table have: what stands above them may have others.
+fn table_width(rows: &[Vec<String>]) -> usize {
+    match rows {
+        [_, rest @ ..] if !rest.is_empty() => usual(rest.iter().map(Vec::len)),
+        _ => rows.first().map_or(0, Vec::len),
+    }
+}
+
+fn filled(row: &[String]) -> usize {
+    row.iter().filter(|cell| !cell.is_empty()).count()
+}
+
+/// What a reader should know of the lines above the header in row `at`.
+fn notes_above(at: usize, is_joined: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    let skipped = at - usize::from(is_joined);
+    if skipped > 0 {
+        let lines = counted(skipped as u64, "line");
+        notes.push(format!("{lines} before the header skipped"));
+    }
+    if is_joined {
+        notes.push(JOINED.to_owned());
+    }
+    notes
+}
+
+/// The row that may be the header, below the lines of a title; and whether it has no name for the
+/// first column, which names rows.
+fn place(rows: &[Vec<String>], width: usize, is_parted: bool) -> (usize, bool) {
+    let first_width = rows.first().map_or(0, Vec::len);
+    let first_filled = rows.first().map_or(0, |row| filled(row));
+    let blank = rows.iter().skip(1).take_while(|row| filled(row) == 0);
+    let blank = blank.count();
+    if first_width == width
+        && (is_parted || blank > 0)
+        && is_header(rows) != Verdict::Surely
+        && is_header(&rows[1 + blank..]) == Verdict::Surely
+    {
+        // A title that is cut into as many cells as the table has columns: `Sales, 2024`.
+        return (1 + blank, false);
+    }
+    let is_narrow = first_width < width || first_filled <= 1 && width > 2;
+    if !is_narrow || !is_even(rows, width) {
+        return (0, false);
+    }
+    if let Some(at) = below_title(rows, width) {
+        return (at, false);
+    }
+    let ends_empty =
+        |row: &Vec<String>| row.len() < width || row.last().is_some_and(String::is_empty);
+    let is_one_short = first_width + 1 == width;
+    (0, is_one_short && !rows.iter().skip(1).all(ends_empty))
+}
+
+/// Whether nearly all rows have as many cells. Lines of one cell above and below do not make a
+/// table uneven.
+fn is_even(rows: &[Vec<String>], width: usize) -> bool {
+    let is_line = |row: &&Vec<String>| row.len() < width && filled(row) <= 1;
+    let above = rows.iter().take(PREAMBLE).take_while(is_line).count();
+    let below = rows[above..].iter().rev().take_while(is_line).count();
+    let inner = &rows[above..rows.len() - below];
+    let alike = inner.iter().skip(1).filter(|row| row.len() == width);
+    alike.count() * 10 >= inner.len().saturating_sub(1) * 9
+}
+
+/// The header below lines of one cell (padded with empty ones, perhaps): above a wider table they
+/// are its title.
+fn below_title(rows: &[Vec<String>], width: usize) -> Option<usize> {
+    let first = rows.first()?;
+    let is_title = filled(first) * 3 <= width;
+    let mut upper = rows.iter().take(PREAMBLE + 1);
+    let at = upper.position(|row| row.len() == width && filled(row) > 1)?;
+    let is_below = match is_header(&rows[at..]) {
+        Verdict::Surely => is_title || first.len() == 1,
+        // One cell over two columns may also be R's file of one column and row names.
+        Verdict::Presumably => is_title && width > 2 && first.len() < width,
+        Verdict::No => false,
+    };
+    is_below.then_some(at)
 }
 
 /// Whether a row that is like the others may be a header all the same: nothing but words, and

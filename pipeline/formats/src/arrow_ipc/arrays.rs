@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use arrow::array::{Array, ArrayData, ArrayRef, make_array, new_empty_array};
+use arrow::array::{Array, ArrayData, ArrayDataBuilder, ArrayRef, make_array, new_empty_array};
 use arrow::datatypes::{DataType, Field, UnionMode};
 use arrow::ipc::{self, CompressionType, MetadataVersion};
 
@@ -210,7 +210,22 @@ impl<'a> Batch<'a> {
             .into());
         }
         let mut builder = ArrayData::builder(data_type.clone()).len(rows as usize);
-        let has_validity = match data_type {
+        if self.has_validity(data_type) {
+            let nulls = node.null_count() != 0;
+            let validity = self
+                .buffers
+                .buffer(if nulls { rows.div_ceil(8) } else { 0 })?;
+            builder = builder.null_bit_buffer(nulls.then_some(validity));
+        }
+        builder = self.values(field, rows, builder)?;
+        let data = builder.align_buffers(true).build();
+        Ok(data.map_err(|error| decoding(&error.to_string()))?)
+    }
+
+    /// Whether arrays of a type have a buffer that says which values are null. That of unions in
+    /// old files is passed over.
+    fn has_validity(&mut self, data_type: &DataType) -> bool {
+        match data_type {
             DataType::Null | DataType::RunEndEncoded(..) => false,
             DataType::Union(..) => {
                 if self.version < MetadataVersion::V5 {
@@ -219,14 +234,17 @@ impl<'a> Batch<'a> {
                 false
             }
             _ => true,
-        };
-        if has_validity {
-            let nulls = node.null_count() != 0;
-            let validity = self
-                .buffers
-                .buffer(if nulls { rows.div_ceil(8) } else { 0 })?;
-            builder = builder.null_bit_buffer(nulls.then_some(validity));
         }
+    }
+
+    /// Adds the values of the first `rows` rows to what is known of an array.
+    fn values(
+        &mut self,
+        field: &Field,
+        rows: u64,
+        mut builder: ArrayDataBuilder,
+    ) -> Result<ArrayDataBuilder, Stopped> {
+        let data_type = field.data_type();
         match data_type {
             DataType::Null => {}
             DataType::Boolean => {
@@ -316,8 +334,7 @@ impl<'a> Batch<'a> {
                 builder = builder.add_buffer(self.buffers.buffer(rows * width)?);
             }
         }
-        let data = builder.align_buffers(true).build();
-        Ok(data.map_err(|error| decoding(&error.to_string()))?)
+        Ok(builder)
     }
 }
 

@@ -54,20 +54,42 @@ enum Wrong {
 }
 
 fn check(field: ipc::Field<'_>, seen: &mut usize) -> Result<(), Wrong> {
-    use Wrong::{Broken, Unknown};
     *seen += 1;
     if *seen > MAX_FIELDS {
-        return Err(Unknown("too many fields"));
+        return Err(Wrong::Unknown("too many fields"));
     }
-    let is = |sound: bool| if sound { Ok(()) } else { Err(Broken("broken")) };
-    let missing = Broken("parts are missing");
     if let Some(dictionary) = field.dictionary() {
-        let Some(keys) = dictionary.indexType() else {
-            return Err(missing);
-        };
+        let keys = dictionary.indexType().ok_or(MISSING)?;
         is([8, 16, 32, 64].contains(&keys.bitWidth()))?;
     }
     let children: Vec<ipc::Field<'_>> = field.children().into_iter().flatten().collect();
+    match field.type_type() {
+        Type::List
+        | Type::LargeList
+        | Type::ListView
+        | Type::LargeListView
+        | Type::FixedSizeList
+        | Type::Map
+        | Type::RunEndEncoded
+        | Type::Union => check_nested(field, &children)?,
+        _ => check_scalar(field)?,
+    }
+    children
+        .into_iter()
+        .try_for_each(|child| check(child, seen))
+}
+
+const MISSING: Wrong = Wrong::Broken("parts are missing");
+
+fn is(sound: bool) -> Result<(), Wrong> {
+    match sound {
+        true => Ok(()),
+        false => Err(Wrong::Broken("broken")),
+    }
+}
+
+/// Checks a type whose values have no values within, or a struct.
+fn check_scalar(field: ipc::Field<'_>) -> Result<(), Wrong> {
     let unit = |unit: TimeUnit| is(unit.variant_name().is_some());
     match field.type_type() {
         Type::Null
@@ -80,27 +102,27 @@ fn check(field: ipc::Field<'_>, seen: &mut usize) -> Result<(), Wrong> {
         | Type::LargeUtf8
         | Type::Struct_ => {}
         Type::Int => {
-            let int = field.type_as_int().ok_or(missing)?;
+            let int = field.type_as_int().ok_or(MISSING)?;
             is([8, 16, 32, 64].contains(&int.bitWidth()))?;
         }
         Type::FixedSizeBinary => {
-            let fixed = field.type_as_fixed_size_binary().ok_or(missing)?;
+            let fixed = field.type_as_fixed_size_binary().ok_or(MISSING)?;
             is(fixed.byteWidth() >= 0)?;
             if fixed.byteWidth() > MAX_FIXED {
-                return Err(Unknown("values of fixed length are too long"));
+                return Err(Wrong::Unknown("values of fixed length are too long"));
             }
         }
         Type::FloatingPoint => {
-            let float = field.type_as_floating_point().ok_or(missing)?;
+            let float = field.type_as_floating_point().ok_or(MISSING)?;
             is([Precision::HALF, Precision::SINGLE, Precision::DOUBLE]
                 .contains(&float.precision()))?;
         }
         Type::Date => {
-            let date = field.type_as_date().ok_or(missing)?;
+            let date = field.type_as_date().ok_or(MISSING)?;
             is([DateUnit::DAY, DateUnit::MILLISECOND].contains(&date.unit()))?;
         }
         Type::Time => {
-            let time = field.type_as_time().ok_or(missing)?;
+            let time = field.type_as_time().ok_or(MISSING)?;
             let sound = match time.bitWidth() {
                 32 => [TimeUnit::SECOND, TimeUnit::MILLISECOND].contains(&time.unit()),
                 64 => [TimeUnit::MICROSECOND, TimeUnit::NANOSECOND].contains(&time.unit()),
@@ -108,10 +130,10 @@ fn check(field: ipc::Field<'_>, seen: &mut usize) -> Result<(), Wrong> {
             };
             is(sound)?;
         }
-        Type::Timestamp => unit(field.type_as_timestamp().ok_or(missing)?.unit())?,
-        Type::Duration => unit(field.type_as_duration().ok_or(missing)?.unit())?,
+        Type::Timestamp => unit(field.type_as_timestamp().ok_or(MISSING)?.unit())?,
+        Type::Duration => unit(field.type_as_duration().ok_or(MISSING)?.unit())?,
         Type::Interval => {
-            let interval = field.type_as_interval().ok_or(missing)?;
+            let interval = field.type_as_interval().ok_or(MISSING)?;
             let known = [
                 IntervalUnit::YEAR_MONTH,
                 IntervalUnit::DAY_TIME,
@@ -120,33 +142,38 @@ fn check(field: ipc::Field<'_>, seen: &mut usize) -> Result<(), Wrong> {
             is(known.contains(&interval.unit()))?;
         }
         Type::Decimal => {
-            let decimal = field.type_as_decimal().ok_or(missing)?;
+            let decimal = field.type_as_decimal().ok_or(MISSING)?;
             let digits = match decimal.bitWidth() {
                 32 => 9,
                 64 => 18,
                 128 => 38,
                 256 => 76,
-                _ => return Err(Broken("broken")),
+                _ => return Err(Wrong::Broken("broken")),
             };
             is((1..=digits).contains(&decimal.precision()))?;
             is((-digits..=digits).contains(&decimal.scale()))?;
         }
-        Type::List | Type::LargeList | Type::ListView | Type::LargeListView => {
-            is(children.len() == 1)?;
-        }
+        _ => return Err(Wrong::Unknown("not known to this reader")),
+    }
+    Ok(())
+}
+
+/// Checks the type of lists, maps, runs and unions.
+fn check_nested(field: ipc::Field<'_>, children: &[ipc::Field<'_>]) -> Result<(), Wrong> {
+    match field.type_type() {
         Type::FixedSizeList => {
-            let list = field.type_as_fixed_size_list().ok_or(missing)?;
+            let list = field.type_as_fixed_size_list().ok_or(MISSING)?;
             is(children.len() == 1 && list.listSize() >= 0)?;
             if list.listSize() > MAX_FIXED {
-                return Err(Unknown("lists of fixed length are too long"));
+                return Err(Wrong::Unknown("lists of fixed length are too long"));
             }
         }
         Type::Map => {
-            field.type_as_map().ok_or(missing)?;
-            is(matches!(&children[..], [entries] if is_entries(*entries)))?;
+            field.type_as_map().ok_or(MISSING)?;
+            is(matches!(children, [entries] if is_entries(*entries)))?;
         }
         Type::RunEndEncoded => {
-            let sound = match &children[..] {
+            let sound = match children {
                 [ends, _] => {
                     let int = ends.type_as_int();
                     let width = int.filter(|int| int.is_signed()).map(|int| int.bitWidth());
@@ -159,7 +186,7 @@ fn check(field: ipc::Field<'_>, seen: &mut usize) -> Result<(), Wrong> {
             is(sound)?;
         }
         Type::Union => {
-            let union = field.type_as_union().ok_or(missing)?;
+            let union = field.type_as_union().ok_or(MISSING)?;
             is([UnionMode::Dense, UnionMode::Sparse].contains(&union.mode()))?;
             is(!children.is_empty() && children.len() <= 127)?;
             if let Some(ids) = union.typeIds() {
@@ -170,11 +197,9 @@ fn check(field: ipc::Field<'_>, seen: &mut usize) -> Result<(), Wrong> {
                 is(ids.len() == children.len())?;
             }
         }
-        _ => return Err(Unknown("not known to this reader")),
+        _ => return is(children.len() == 1),
     }
-    children
-        .into_iter()
-        .try_for_each(|child| check(child, seen))
+    Ok(())
 }
 
 /// Whether a map's entries are pairs.

@@ -237,11 +237,7 @@ impl Parser {
             Some(inner) => return self.parse(inner, namespace, depth + 1),
             None => return Err(broken("a type has no type")),
         };
-        let member = |name: &str| {
-            object
-                .get(name)
-                .ok_or_else(|| broken(&format!("a type has no {name}")))
-        };
+        let member = |name: &str| member(object, name);
         let mut detail = Detail::default();
         match kind {
             "array" => {
@@ -259,25 +255,7 @@ impl Parser {
                 let values = self.parse(member("values")?, namespace, depth + 1)?;
                 Ok(self.add(Node::Map(values), detail))
             }
-            "record" | "error" => {
-                let (name, namespace) = self.name(object, namespace)?;
-                let mut fields = Vec::new();
-                let list = member("fields")?.as_array();
-                for field in list.ok_or_else(|| broken("fields are no list"))? {
-                    let name = field.get("name").and_then(Value::as_str);
-                    let name = name.ok_or_else(|| broken("a field has no name"))?;
-                    let kind = field.get("type");
-                    let kind = kind.ok_or_else(|| broken("a field has no type"))?;
-                    let kind = self.parse(kind, &namespace, depth + 1)?;
-                    // A record without fields takes no bytes, and has no value.
-                    if self.nodes[kind] != Node::Record(Vec::new()) {
-                        detail.names.push(name.to_owned());
-                        detail.ids.push(field_id(field));
-                        fields.push(kind);
-                    }
-                }
-                Ok(self.define(name, Node::Record(fields), detail))
-            }
+            "record" | "error" => self.record(object, namespace, depth),
             "enum" => {
                 let (name, _) = self.name(object, namespace)?;
                 let symbols = member("symbols")?.as_array();
@@ -308,6 +286,31 @@ impl Parser {
                 None => self.reference(name, namespace),
             },
         }
+    }
+
+    fn record(
+        &mut self,
+        object: &Map<String, Value>,
+        namespace: &str,
+        depth: usize,
+    ) -> Result<usize, Failure> {
+        let (name, namespace) = self.name(object, namespace)?;
+        let (mut fields, mut detail) = (Vec::new(), Detail::default());
+        let list = member(object, "fields")?.as_array();
+        for field in list.ok_or_else(|| broken("fields are no list"))? {
+            let name = field.get("name").and_then(Value::as_str);
+            let name = name.ok_or_else(|| broken("a field has no name"))?;
+            let kind = field.get("type");
+            let kind = kind.ok_or_else(|| broken("a field has no type"))?;
+            let kind = self.parse(kind, &namespace, depth + 1)?;
+            // A record without fields takes no bytes, and has no value.
+            if self.nodes[kind] != Node::Record(Vec::new()) {
+                detail.names.push(name.to_owned());
+                detail.ids.push(field_id(field));
+                fields.push(kind);
+            }
+        }
+        Ok(self.define(name, Node::Record(fields), detail))
     }
 
     /// The full name that a type is given, which is taken from now on, and the namespace within it.
@@ -437,6 +440,12 @@ impl Parser {
 /// The id that a field has in an Iceberg table (Iceberg's specification, "Avro").
 fn field_id(field: &Value) -> Option<i32> {
     i32::try_from(field.get("field-id")?.as_i64()?).ok()
+}
+
+/// What a type says of this name.
+fn member<'a>(object: &'a Map<String, Value>, name: &str) -> Result<&'a Value, Failure> {
+    let found = object.get(name);
+    found.ok_or_else(|| broken(&format!("a type has no {name}")))
 }
 
 fn primitive(name: &str) -> Option<Node> {

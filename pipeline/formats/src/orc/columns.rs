@@ -15,16 +15,15 @@ use std::sync::Arc;
 
 use arrow::array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, DictionaryArray, Float32Array,
-    Float64Array, Int64Array, ListArray, MapArray, StructArray, UInt32Array, new_empty_array,
-    new_null_array,
+    Float64Array, Int64Array, UInt32Array, new_empty_array, new_null_array,
 };
 use arrow::compute::{cast, take};
-use arrow::datatypes::{DataType, Field, FieldRef, Fields, UInt32Type, UnionFields};
+use arrow::datatypes::{DataType, FieldRef, Fields, UInt32Type, UnionFields};
 
 pub(super) use self::types::fields;
 use self::types::{branches, data_type, digits, entries, meant};
 use self::values::{
-    decimals, decoding, lengthy, offsets, spread_union, texts, times, typed, unions,
+    decimals, decoding, lengthy, lists, maps, spread_union, structs, texts, times, unions,
 };
 use super::corrupt;
 use super::proto::{StripeFooter, TypeInfo};
@@ -337,41 +336,14 @@ impl Values {
                 scales,
                 digits,
             } => decimals(count, unscaled, scales, *digits)?,
-            Values::Lists { lengths, items } => {
-                let (offsets, total) = offsets(count as u64, lengths, file)?;
-                let items = items.next(total)?;
-                let field = Arc::new(Field::new_list_field(items.data_type().clone(), true));
-                let lists = ListArray::try_new(field, offsets, items, None);
-                Arc::new(lists.map_err(decoding)?)
-            }
+            Values::Lists { lengths, items } => lists(count, lengths, items, file)?,
             Values::Maps {
                 lengths,
                 keys,
                 values,
                 entries,
-            } => {
-                let (offsets, total) = offsets(count as u64, lengths, file)?;
-                let (keys, values) = (keys.next(total)?, values.next(total)?);
-                let names = match entries.data_type() {
-                    DataType::Struct(fields) => fields.clone(),
-                    _ => Fields::empty(),
-                };
-                let pair = typed(&names, &[keys.clone(), values.clone()]);
-                let pairs = StructArray::try_new(pair.clone(), vec![keys, values], None);
-                let field = Field::new("entries", DataType::Struct(pair), false);
-                let pairs = pairs.map_err(decoding)?;
-                let maps = MapArray::try_new(Arc::new(field), offsets, pairs, None, false);
-                Arc::new(maps.map_err(decoding)?)
-            }
-            Values::Structs { fields, parts } => {
-                let parts = parts.iter_mut().map(|part| part.next(count));
-                let parts = parts.collect::<Result<Vec<_>, _>>()?;
-                if parts.is_empty() {
-                    return Ok(Arc::new(StructArray::new_empty_fields(count, None)));
-                }
-                let structs = StructArray::try_new(typed(fields, &parts), parts, None);
-                Arc::new(structs.map_err(decoding)?)
-            }
+            } => maps(count, lengths, (keys, values), entries, file)?,
+            Values::Structs { fields, parts } => structs(count, fields, parts)?,
             Values::Unions {
                 tags,
                 fields,

@@ -2,14 +2,16 @@
 
 use std::ops::Range;
 
+use arrow::array::RecordBatch;
 use arrow::datatypes::FieldRef;
 use limn_profile::FileSummary;
 use limn_profile::sample::draw_from;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ParquetRecordBatchReaderBuilder, RowSelection, RowSelectionPolicy,
+    ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
+    RowSelectionPolicy,
 };
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 use super::footer::{self, broken};
 use super::live::Live;
@@ -181,6 +183,37 @@ impl Reading {
             _ => rows,
         };
         let selection = plan::selection(rows, all_rows);
+        self.expect(columns, row_group);
+        if purpose != Purpose::Both {
+            self.ahead(group, columns, rows, &selection, purpose)?;
+        }
+        let batches = self.batches(group, columns, selection)?;
+        let expected: u64 = rows.iter().map(|range| range.end - range.start).sum();
+        let mut decoded = rows.iter().cloned().flatten();
+        let mut done = 0;
+        for batch in batches {
+            let batch = batch.map_err(|error| broken(&error.into(), &self.object))?;
+            let numbers: Vec<u64> = decoded.by_ref().take(batch.num_rows()).collect();
+            self.take(group, columns, (&batch, &numbers), purpose)?;
+            done += batch.num_rows();
+            if purpose != Purpose::Sample && self.typed.is_full() {
+                break;
+            }
+        }
+        let stopped = purpose != Purpose::Sample && self.typed.is_full();
+        if purpose != Purpose::Both {
+            self.object.forget();
+        }
+        if !stopped && done as u64 != expected {
+            return Err(footer::corrupt(format!(
+                "a row group has {done} rows where {expected} are promised"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Says to the object what of it will be read, and in which order.
+    fn expect(&self, columns: &[Column], row_group: &RowGroupMetaData) {
         let leaves: u64 = columns
             .iter()
             .map(|column| column.leaves.len() as u64)
@@ -200,64 +233,57 @@ impl Reading {
             column.chunks(row_group).map(of)
         });
         self.object.expect(chunks, window, self.page_index);
-        if purpose != Purpose::Both {
-            self.ahead(group, columns, rows, &selection, purpose)?;
-        }
-        let batches = ParquetRecordBatchReaderBuilder::new_with_metadata(
-            self.object.clone(),
-            self.arrow.clone(),
-        )
-        .with_projection(ProjectionMask::roots(
-            self.arrow.parquet_schema(),
-            columns.iter().map(|column| column.root),
-        ))
-        .with_row_groups(vec![group])
-        .with_row_selection(selection)
-        // The other policy decodes what it skips.
-        .with_row_selection_policy(RowSelectionPolicy::Selectors)
-        .with_batch_size(plan::batch_rows(columns, row_group))
-        .build()
-        .map_err(|error| broken(&error, &self.object))?;
+    }
 
-        let expected: u64 = rows.iter().map(|range| range.end - range.start).sum();
-        let mut decoded = rows.iter().cloned().flatten();
+    /// The reader of selected rows of a group.
+    fn batches(
+        &self,
+        group: usize,
+        columns: &[Column],
+        selection: RowSelection,
+    ) -> Result<ParquetRecordBatchReader, Failure> {
+        let row_group = self.arrow.metadata().row_group(group);
+        ParquetRecordBatchReaderBuilder::new_with_metadata(self.object.clone(), self.arrow.clone())
+            .with_projection(ProjectionMask::roots(
+                self.arrow.parquet_schema(),
+                columns.iter().map(|column| column.root),
+            ))
+            .with_row_groups(vec![group])
+            .with_row_selection(selection)
+            // The other policy decodes what it skips.
+            .with_row_selection_policy(RowSelectionPolicy::Selectors)
+            .with_batch_size(plan::batch_rows(columns, row_group))
+            .build()
+            .map_err(|error| broken(&error, &self.object))
+    }
+
+    /// Takes the rows with these numbers that are live.
+    fn take(
+        &mut self,
+        group: usize,
+        columns: &[Column],
+        (batch, numbers): (&RecordBatch, &[u64]),
+        purpose: Purpose,
+    ) -> Result<(), Failure> {
         let first = self.live.first_row(group);
-        let mut done = 0;
-        for batch in batches {
-            let batch = batch.map_err(|error| broken(&error.into(), &self.object))?;
-            let numbers: Vec<u64> = decoded.by_ref().take(batch.num_rows()).collect();
-            let mask = self.live.mask(group, numbers.iter().copied());
-            // Where among the live rows the drawn ones are, which all are live.
-            let place = |row: u64| {
-                let at = numbers.binary_search(&row.checked_sub(first)?).ok()?;
-                Some(match &mask {
-                    Some(mask) => mask.slice(0, at).true_count(),
-                    None => at,
-                })
-            };
-            let drawn = self.typed.drawn().iter().enumerate();
-            let picks: Vec<(usize, usize)> = drawn
-                .filter_map(|(drawn, row)| Some((place(*row)?, drawn)))
-                .collect();
-            for (column, array) in columns.iter().zip(batch.columns()) {
-                let array = living(array, mask.as_ref());
-                let array = array.map_err(|error| decoding(&error.to_string()))?;
-                let array = self.typed.named(column.root, &array)?;
-                self.typed.take(column.root, &array, &picks, purpose);
-            }
-            done += batch.num_rows();
-            if purpose != Purpose::Sample && self.typed.is_full() {
-                break;
-            }
-        }
-        let stopped = purpose != Purpose::Sample && self.typed.is_full();
-        if purpose != Purpose::Both {
-            self.object.forget();
-        }
-        if !stopped && done as u64 != expected {
-            return Err(footer::corrupt(format!(
-                "a row group has {done} rows where {expected} are promised"
-            )));
+        let mask = self.live.mask(group, numbers.iter().copied());
+        // Where among the live rows the drawn ones are, which all are live.
+        let place = |row: u64| {
+            let at = numbers.binary_search(&row.checked_sub(first)?).ok()?;
+            Some(match &mask {
+                Some(mask) => mask.slice(0, at).true_count(),
+                None => at,
+            })
+        };
+        let drawn = self.typed.drawn().iter().enumerate();
+        let picks: Vec<(usize, usize)> = drawn
+            .filter_map(|(drawn, row)| Some((place(*row)?, drawn)))
+            .collect();
+        for (column, array) in columns.iter().zip(batch.columns()) {
+            let array = living(array, mask.as_ref());
+            let array = array.map_err(|error| decoding(&error.to_string()))?;
+            let array = self.typed.named(column.root, &array)?;
+            self.typed.take(column.root, &array, &picks, purpose);
         }
         Ok(())
     }

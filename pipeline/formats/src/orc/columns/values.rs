@@ -1,13 +1,13 @@
-//! Values of one kind as arrays: text, timestamps, decimals, unions, and the lengths of lists.
+//! Values of one kind as arrays: text, timestamps, decimals, and what holds other values.
 
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, Decimal128Array, NullArray, StringArray, TimestampMicrosecondArray,
-    TimestampNanosecondArray, UnionArray,
+    Array, ArrayRef, Decimal128Array, ListArray, MapArray, NullArray, StringArray, StructArray,
+    TimestampMicrosecondArray, TimestampNanosecondArray, UnionArray,
 };
 use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
-use arrow::datatypes::{DataType, Decimal128Type, DecimalType, Fields, UnionFields};
+use arrow::datatypes::{DataType, Decimal128Type, DecimalType, Field, Fields, UnionFields};
 use arrow::error::ArrowError;
 
 use super::Column;
@@ -60,7 +60,7 @@ pub(super) fn spread_union(values: &ArrayRef, there: &[bool]) -> Result<ArrayRef
 
 /// Fields with the types that their arrays have: text of a dictionary, or timestamps beyond
 /// nanoseconds.
-pub(super) fn typed(fields: &Fields, arrays: &[ArrayRef]) -> Fields {
+fn typed(fields: &Fields, arrays: &[ArrayRef]) -> Fields {
     let typed = fields.iter().zip(arrays).map(|(field, array)| {
         let field = field.as_ref().clone();
         field.with_data_type(array.data_type().clone())
@@ -69,7 +69,7 @@ pub(super) fn typed(fields: &Fields, arrays: &[ArrayRef]) -> Fields {
 }
 
 /// Offsets of `count` lists, and how many items they have together.
-pub(super) fn offsets(
+fn offsets(
     count: u64,
     lengths: &mut Numbers,
     file: &File,
@@ -197,6 +197,54 @@ fn wide_varint(stream: &mut Stream) -> Result<i128, Stopped> {
         }
     }
     Err(corrupt("a number is too long").into())
+}
+
+pub(super) fn lists(
+    count: usize,
+    lengths: &mut Numbers,
+    items: &mut Column,
+    file: &File,
+) -> Result<ArrayRef, Stopped> {
+    let (offsets, total) = offsets(count as u64, lengths, file)?;
+    let items = items.next(total)?;
+    let field = Arc::new(Field::new_list_field(items.data_type().clone(), true));
+    let lists = ListArray::try_new(field, offsets, items, None);
+    Ok(Arc::new(lists.map_err(decoding)?))
+}
+
+pub(super) fn maps(
+    count: usize,
+    lengths: &mut Numbers,
+    (keys, values): (&mut Column, &mut Column),
+    entries: &Field,
+    file: &File,
+) -> Result<ArrayRef, Stopped> {
+    let (offsets, total) = offsets(count as u64, lengths, file)?;
+    let (keys, values) = (keys.next(total)?, values.next(total)?);
+    let names = match entries.data_type() {
+        DataType::Struct(fields) => fields.clone(),
+        _ => Fields::empty(),
+    };
+    let pair = typed(&names, &[keys.clone(), values.clone()]);
+    let pairs = StructArray::try_new(pair.clone(), vec![keys, values], None);
+    let field = Field::new("entries", DataType::Struct(pair), false);
+    let pairs = pairs.map_err(decoding)?;
+    let maps = MapArray::try_new(Arc::new(field), offsets, pairs, None, false);
+    Ok(Arc::new(maps.map_err(decoding)?))
+}
+
+pub(super) fn structs(
+    count: usize,
+    fields: &Fields,
+    parts: &mut [Column],
+) -> Result<ArrayRef, Stopped> {
+    let parts = parts.iter_mut().map(|part| part.next(count));
+    let parts = parts.collect::<Result<Vec<_>, _>>()?;
+    if parts.is_empty() {
+        return Ok(Arc::new(StructArray::new_empty_fields(count, None)));
+    }
+    let structs = StructArray::try_new(typed(fields, &parts), parts, None);
+    Ok(Arc::new(structs.map_err(decoding)?))
 }
 
 pub(super) fn unions(
