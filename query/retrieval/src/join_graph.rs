@@ -142,10 +142,9 @@ impl JoinGraph {
         };
         let edges = self.edges_of(few, sees);
         let joins = edges.filter(|(edge, end)| *end == many && edge.kind == EdgeKind::Join);
-        let names = |it: &JoinRecord| (it.left.clone(), it.left_columns.clone());
         joins.map(|(edge, _)| edge).max_by(|a, b| {
-            let by_score = a.score.total_cmp(&b.score);
-            by_score.then_with(|| names(b).cmp(&names(a)))
+            let by_names = || (&b.left, &b.left_columns).cmp(&(&a.left, &a.left_columns));
+            a.score.total_cmp(&b.score).then_with(by_names)
         })
     }
 

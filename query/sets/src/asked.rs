@@ -55,11 +55,22 @@ pub async fn ask_for_parts(
 /// The parts that a text lists.
 fn read(text: &str) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
-    for line in text.lines() {
-        let is_mark = |c: char| !c.is_alphanumeric();
-        let part = Part::parse(line.trim_matches(is_mark));
-        let is_short = line.chars().count() <= LONGEST;
-        if is_short && !part.attribute.is_empty() && !parts.contains(&part) {
+    let is_mark = |c: char| !c.is_alphanumeric();
+    for line in text.lines().map(str::trim) {
+        let is_remark = line.ends_with(':') || line.starts_with("```");
+        if is_remark || line.chars().count() > LONGEST {
+            continue;
+        }
+        // "1. singer: name".
+        let numbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        let line = numbered.strip_prefix(['.', ')']).unwrap_or(line);
+        let Part { concept, attribute } = Part::parse(line.trim_matches(is_mark));
+        let plain = |text: String| text.trim_matches(is_mark).to_owned();
+        let part = Part {
+            concept: concept.map(plain).filter(|it| !it.is_empty()),
+            attribute: plain(attribute),
+        };
+        if !part.attribute.is_empty() && !parts.contains(&part) {
             parts.push(part);
         }
     }
@@ -80,6 +91,10 @@ mod tests {
             ["singer: name", "Concert: year", "age"]
         );
         assert!(texts("\n---\n").is_empty());
+        assert_eq!(
+            texts("Here are the parts:\n```text\n1. **singer**: name\n2) 2014 year\n```"),
+            ["singer: name", "2014 year"]
+        );
         let sentence =
             "I am sorry, but I cannot say what a query over tables that I have not seen needs";
         assert!(texts(sentence).is_empty());

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use limn_joins::Evidence;
 use limn_retrieval::JoinGraphs;
 use limn_segment::{JoinRecord, TableKey};
+use limn_store::one_line;
 
 use crate::join::{Basis, Cardinality, ColumnOf, Join};
 
@@ -37,6 +38,20 @@ impl KnownJoins {
     pub fn has_compared(&self, one: &ColumnOf, other: &ColumnOf) -> bool {
         let is_there = || self.graphs.of_lake(&one.lake).is_some();
         self.shows_values && one.lake == other.lake && is_there()
+    }
+
+    /// What is said of a join by values that a graph has compared and has not taken for one: two
+    /// columns of counts share values, too.
+    pub(crate) fn doubt(&self, join: &Join) -> Option<String> {
+        let (left, right) = (&join.left, &join.right);
+        let is_doubtful = join.basis == Basis::Values && self.has_compared(left, right);
+        is_doubtful.then(|| {
+            let line = format!(
+                "{}.{} = {}.{} by values that both have, which may be chance: the join graph has no such join",
+                left.table, left.column, right.table, right.column
+            );
+            one_line(&line)
+        })
     }
 
     /// Whether two tables are copies of each other, or nearly.

@@ -32,8 +32,9 @@ const APART: f64 = 0.25;
 const UNLIKE: f64 = 0.7;
 /// The most that alike beginnings of tables' names add.
 const KINSHIP: f64 = 0.4;
-/// Pairs of tables that are kept; then all are forgotten.
-const KEPT: usize = 20_000;
+/// Pairs of tables that are kept; then all are forgotten. So many take some 40 MB: of most it is
+/// known that nothing joins them.
+const KEPT: usize = 500_000;
 
 /// The best join of two tables, or that there is none.
 type Known = Option<Arc<Join>>;
@@ -86,7 +87,7 @@ impl Likeness {
                 join
             });
             let (one, other) = (&tables[a].table, &tables[b].table);
-            let kin = kinship(&one.name, &other.name);
+            let kin = || kinship(&one.name, &other.name);
             let join = better(graphs.join(one, other), join, kin);
             joins.extend(join.map(|join| Joined {
                 first: a,
@@ -105,10 +106,14 @@ impl Likeness {
 
 /// The better of what the graph and what likeness says of two tables: by the graph's columns, where
 /// it has any.
-fn better(known: Option<Join>, like: Option<Arc<Join>>, kin: f64) -> Option<Arc<Join>> {
+fn better(
+    known: Option<Join>,
+    like: Option<Arc<Join>>,
+    kin: impl FnOnce() -> f64,
+) -> Option<Arc<Join>> {
     let Some(mut join) = known else { return like };
     let like = like.map_or(0.0, |it| it.weight);
-    join.weight = akin(join.weight, kin).max(like);
+    join.weight = akin(join.weight, kin()).max(like);
     Some(Arc::new(join))
 }
 

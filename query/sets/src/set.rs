@@ -118,6 +118,9 @@ impl Sets {
         let mut plan = Plan::new(&connected, tree.iter().filter_map(join_of).collect());
         let names = others.iter().map(|at| tables[*at].table.name.clone());
         plan.disconnected = names.collect();
+        let doubtful = plan.joins.iter().filter_map(|join| known.doubt(join));
+        let doubtful: Vec<String> = doubtful.collect();
+        plan.warnings.extend(doubtful);
         chosen.extend(others);
         Ok(TableSet {
             chosen,

@@ -1,14 +1,14 @@
 //! `limn search --join` and `limn eval --join`: the tables that answer a question together, and how
 //! they join.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
-use futures::{StreamExt, TryStreamExt};
+use futures::StreamExt;
 use limn_models::LanguageModel;
 use limn_retrieval::eval::EvalQuestion;
 use limn_retrieval::{JoinGraphs, Searcher};
@@ -98,10 +98,11 @@ async fn parts_by(model: &dyn LanguageModel, question: &str) -> anyhow::Result<O
     Ok(Some(parts).filter(|it| !it.is_empty()))
 }
 
-/// The parts of questions by a model, as many at a time as it takes.
+/// The parts of questions by a model, as many at a time as it takes; without those that it finds no
+/// parts in, or that it fails at.
 async fn all_parts_by(
     args: &EvalArgs,
-    questions: &[&str],
+    questions: &BTreeSet<&str>,
 ) -> anyhow::Result<HashMap<String, Vec<Part>>> {
     let model = language_model::open(&args.model).await?;
     let name = one_line(model.id().as_str());
@@ -109,14 +110,31 @@ async fn all_parts_by(
     let asked = futures::stream::iter(questions).map(|question| {
         let model = Arc::clone(&model);
         async move {
-            let parts = parts_by(model.as_ref(), question).await?;
-            anyhow::Ok(parts.map(|parts| ((*question).to_owned(), parts)))
+            (
+                (*question).to_owned(),
+                parts_by(model.as_ref(), question).await,
+            )
         }
     });
     let asked = asked.buffer_unordered(model.concurrency().max(1));
-    let asked: Vec<Option<(String, Vec<Part>)>> = asked.try_collect().await?;
+    let asked: Vec<(String, anyhow::Result<Option<Vec<Part>>>)> = asked.collect().await;
     waiting.finish();
-    Ok(asked.into_iter().flatten().collect())
+    let count = asked.len();
+    let (mut found, mut failures) = (HashMap::new(), Vec::new());
+    for (question, parts) in asked {
+        match parts {
+            Ok(parts) => found.extend(parts.map(|it| (question, it))),
+            Err(error) => failures.push(error),
+        }
+    }
+    match failures.pop() {
+        Some(error) if failures.len() + 1 == count => Err(error),
+        Some(error) => {
+            say(&format!("{} failed: {error}", failures.len() + 1));
+            Ok(found)
+        }
+        None => Ok(found),
+    }
 }
 
 /// An index, opened for sets.
@@ -259,7 +277,7 @@ pub async fn eval(args: EvalArgs, questions: Vec<EvalQuestion>) -> anyhow::Resul
     let mut given = given.unwrap_or_default();
     if args.parts == PartsArg::Llm {
         let texts = questions.iter().map(|it| it.question.as_str());
-        let unread: Vec<&str> = texts.filter(|it| !given.contains_key(*it)).collect();
+        let unread: BTreeSet<&str> = texts.filter(|it| !given.contains_key(*it)).collect();
         given.extend(all_parts_by(&args, &unread).await?);
     }
     let sizes = match args.k.is_empty() {

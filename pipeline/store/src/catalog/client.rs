@@ -158,13 +158,18 @@ impl Client {
         request: &Request<'_>,
     ) -> Result<Bytes, (CatalogError, Duration)> {
         let plain = |error: CatalogError| (error, Duration::ZERO);
-        let (asked, secrets) = self.request(url, request).await.map_err(plain)?;
+        // Asking for a token takes a place, too; a signature is only good for minutes.
+        let token = match request {
+            Request::Get { .. } => self.token().await.map_err(plain)?,
+            Request::Grant(_) => None,
+        };
         let closed = |_| {
             plain(CatalogError::Unreachable(
                 "the runtime is shutting down".into(),
             ))
         };
         let _place = self.permits.acquire().await.map_err(closed)?;
+        let (asked, secrets) = self.request(url, request, token).await.map_err(plain)?;
         if let Some(counters) = self.counters.get() {
             counters.listed_page();
         }
@@ -191,6 +196,7 @@ impl Client {
         &self,
         url: &Url,
         request: &Request<'_>,
+        token: Option<Secret>,
     ) -> Result<(reqwest::RequestBuilder, Vec<Secret>), CatalogError> {
         match request {
             Request::Get {
@@ -201,7 +207,6 @@ impl Client {
                 if *with_credentials {
                     headers.insert(DELEGATION, HeaderValue::from_static("vended-credentials"));
                 }
-                let token = self.token().await?;
                 if let Some(token) = &token {
                     headers.insert(AUTHORIZATION, bearer(token)?);
                 }

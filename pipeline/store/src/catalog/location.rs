@@ -65,9 +65,9 @@ pub(crate) fn open(
         false => Caller::Anybody,
     };
     let (signs, signing) = signing::of_user(&base, is_meant, access, variables);
-    let is_signed = signing::are_wanted(&signing);
-    if is_plain && (is_signed || !matches!(caller, Caller::Anybody)) {
-        tracing::warn!(catalog = %url, "the catalog's token is sent unencrypted");
+    // The catalog may want signed requests, too, which carry a token of AWS.
+    if is_plain && is_meant && !access.anonymous {
+        tracing::warn!(catalog = %url, "tokens for the catalog are sent unencrypted");
     }
     let client = Client::new(
         variables.patience()?,
@@ -83,7 +83,7 @@ pub(crate) fn open(
         base,
         warehouse,
         url: url.clone(),
-        host: shown,
+        host: meant,
         is_here,
         access: *access,
         variables: variables.clone(),

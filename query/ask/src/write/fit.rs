@@ -21,8 +21,15 @@ use super::template::{MONTHS, function_words, is_date};
 const LEAST: f64 = 0.9;
 /// Words of a question that are looked at.
 const WORDS: usize = 200;
-/// Words that ask, and are about nothing, beside those of functions and numbers.
-const ASKING: [&str; 40] = [
+/// Words that ask or compare, and are about nothing, beside those of functions and numbers.
+const ASKING: [&str; 47] = [
+    "above",
+    "after",
+    "before",
+    "below",
+    "between",
+    "over",
+    "under",
     "answer",
     "available",
     "best",
@@ -136,7 +143,8 @@ pub(super) fn meant(words: &[String], cells: &CellsAnswer) -> Vec<String> {
     let names = tables.chain(columns.map(|it| it.name.as_str()));
     let own = names.flat_map(|it| it.split(|it: char| !it.is_alphanumeric()));
     let own: BTreeSet<String> = own.map(str::to_lowercase).collect();
-    let lines = words.iter().filter_map(|word| {
+    let unknown = words.iter().filter(|it| !own.contains(*it));
+    let lines = unknown.filter_map(|word| {
         let near = Near::misspelt(word, false)?;
         let near: Vec<&str> = own
             .iter()

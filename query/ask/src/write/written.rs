@@ -375,20 +375,30 @@ impl Written {
         self
     }
 
-    /// What is said where other statements have other rows: of such answers fewer than half are
-    /// right (`docs/decisions/056`).
+    /// What is said where prompts gave statements with other rows, and no rule read the question as
+    /// the one that is chosen does: of such answers fewer than half are right
+    /// (`docs/decisions/056`).
     fn doubt(&self, chosen: usize) -> Option<String> {
+        let chosen = self.candidates[chosen].result()?;
+        let agrees = |it: &Candidate| it.result().is_some_and(|it| it.agrees(chosen));
+        let of_rule = |it: &Candidate| it.origin == Origin::Template;
+        let mut candidates = self.candidates.iter();
+        if candidates.any(|it| of_rule(it) && agrees(it)) || chosen.worth() <= Worth::Empty {
+            return None;
+        }
         let judging = Origin::Prompt {
             style: Style::Judging,
         };
-        let chosen = &self.candidates[chosen];
-        let statements = self.candidates.iter().filter(|it| it.origin != judging);
-        let (all, votes) = (statements.count(), chosen.votes);
-        let has_rows = chosen.stages.is_none() && chosen.worth() > Some(Worth::Empty);
-        (has_rows && votes < all).then(|| {
+        let is_prompted = |it: &&Candidate| !of_rule(it) && it.origin != judging;
+        let prompted = self.candidates.iter().filter(is_prompted);
+        let (all, votes) = (
+            prompted.clone().count(),
+            prompted.filter(|it| agrees(it)).count(),
+        );
+        (votes < all).then(|| {
             format!(
-                "{votes} of the {all} statements that were written {} these rows: look at the SQL before you trust them",
-                if votes == 1 { "has" } else { "have" }
+                "{votes} of {all} prompts {} these rows: look at the SQL before you trust them",
+                if votes == 1 { "gave" } else { "give" }
             )
         })
     }

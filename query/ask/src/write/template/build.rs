@@ -168,6 +168,9 @@ impl<'a> Asked<'a> {
 
     /// The first rows in an order.
     fn first_rows(&self, by: ColumnAt, function: Function, top: u64) -> Option<String> {
+        if self.reading.is_distinct {
+            return None;
+        }
         let (source, by, order) = (&self.source, self.from.column(by), order(function));
         let mut columns = self.columns(&self.targets);
         match columns.is_empty() {
@@ -192,6 +195,9 @@ impl<'a> Asked<'a> {
             return self.first_rows(column, function, top);
         }
         match (self.targets.is_empty(), self.computed.as_slice()) {
+            // Of the first rows nothing is counted or computed.
+            _ if reading.top.is_some() && reading.counts => None,
+            (true, [_, ..]) if reading.top.is_some() => None,
             (true, computed) if reading.counts || !computed.is_empty() => {
                 let values = self.values(&[])?;
                 Some(format!("SELECT {values} {source}"))

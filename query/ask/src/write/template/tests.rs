@@ -408,6 +408,12 @@ fn the_first_rows_come_in_the_order_that_is_said() {
         "total amount of the 3 latest orders",
         "latest customer",
         "latest orders by customer",
+        "latest orders",
+        "latest orders by amount",
+        "total amount of the top 3 orders",
+        "top 3 different statuses by amount of orders",
+        "top 3 statuses by amount of orders",
+        "earliest orders by status",
     ] {
         assert!(shop(question).is_err(), "{question}: {:?}", shop(question));
     }

@@ -6,8 +6,11 @@ use limn_segment::analyzer::analyze;
 use super::{FUNCTIONS, Mention, Reading, is_numeric};
 use crate::write::tables::{ColumnAt, Tables, is_shown};
 
-/// Short words at the end of names that are no units.
-const NO_UNITS: [&str; 4] = ["id", "key", "no", "nr"];
+/// Units at the end of names.
+const UNITS: [&str; 22] = [
+    "eur", "usd", "gbp", "chf", "jpy", "km", "cm", "mm", "mi", "ft", "kg", "mg", "lb", "oz", "ml",
+    "kw", "mw", "kwh", "gb", "mb", "kb", "ms",
+];
 
 impl Reading {
     /// Columns that the question names, those of more words first.
@@ -97,10 +100,9 @@ impl Reading {
 
 /// The terms of a number's name without the unit at its end, where no other column has them.
 fn without_unit(name: &str, data_type: &str, all: &[TableColumn]) -> Option<Vec<String>> {
-    const UNIT: usize = 3;
     let mut terms = analyze(name);
     let unit = terms.pop()?;
-    let is_unit = unit.len() <= UNIT && !NO_UNITS.contains(&unit.as_str());
+    let is_unit = UNITS.contains(&unit.as_str());
     let is_other = |it: &&TableColumn| it.name != name;
     let mut others = all.iter().filter(is_other);
     let is_own = others.all(|it| !analyze(&it.name).starts_with(&terms));

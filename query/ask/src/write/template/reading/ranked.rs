@@ -14,7 +14,7 @@ impl Reading {
         if let Some(at) = self.words.phrase("top") {
             self.top = self.number_at(at + 1);
             self.is_unclear |= self.top.is_none();
-            if !self.counts && !self.has_function() {
+            if !self.counts && !self.has_function() && self.is_table(at + 2, tables) {
                 let column = self.take_order(tables);
                 self.ranked = column.map(|it| (it, Function::Most));
             }
@@ -37,17 +37,17 @@ impl Reading {
         let before = at.checked_sub(1).filter(|it| is_number(*it));
         let number = before.or(Some(at + 1).filter(|it| is_number(*it)));
         let behind = at + 1 + usize::from(number == Some(at + 1));
-        let mut own = self.tables.iter();
-        let is_table = own.any(|table| {
-            let terms = analyze(&tables.list[*table].0);
-            self.words.find(&terms, behind) == Some(behind)
-        });
         let of_dates = matches!(word, "latest" | "earliest");
-        if !is_table || (number.is_none() && !of_dates) {
+        if !self.is_table(behind, tables) || (number.is_none() && !of_dates) {
             return;
         }
+        // How many "the latest orders" are is not said.
+        let is_one = |it: &super::Word| !it.written.ends_with('s');
+        self.is_unclear |= number.is_none() && !self.words.0.get(behind).is_some_and(is_one);
         let column = match of_dates {
             true => {
+                // It is not said whether these are groups, or an order that is no date's.
+                self.is_unclear |= self.mentions.iter().any(|it| self.behind_by(it.at));
                 self.dated = self.dated.or_else(|| self.choose_dated(tables));
                 self.dated
             }
@@ -57,6 +57,15 @@ impl Reading {
         self.top = number.map_or(Some(1), |it| self.number_at(it));
         self.is_unclear |= self.ranked.is_some() || column.is_none() || self.top.is_none();
         self.ranked = column.map(|it| (it, function));
+    }
+
+    /// Whether a table of the question stands at a place.
+    fn is_table(&self, at: usize, tables: &Tables<'_>) -> bool {
+        let mut own = self.tables.iter();
+        own.any(|table| {
+            let terms = analyze(&tables.list[*table].0);
+            self.words.find(&terms, at) == Some(at)
+        })
     }
 
     /// The numbers or dates behind "by", which are no group then.
