@@ -24,13 +24,14 @@ impl Lake {
         fs::create_dir_all(&lake).unwrap();
         fs::write(lake.join("cities.csv"), CITIES).unwrap();
         fs::write(lake.join("visits.csv"), VISITS).unwrap();
-        index_hashed(
-            &folder.path().join("lake"),
-            &folder.path().join("index"),
-            &[],
-        )
-        .code_is(0);
-        Lake { folder }
+        let lake = Lake { folder };
+        lake.index();
+        lake
+    }
+
+    fn index(&self) {
+        let at = |name: &str| self.folder.path().join(name);
+        index_hashed(&at("lake"), &at("index"), &[]).code_is(0);
     }
 
     fn run(&self, arguments: &[&str]) -> Run {
@@ -231,4 +232,49 @@ fn a_question_that_needs_judgement_is_answered_by_stages_that_a_model_reads() {
         .run(&["ask", question, "--tables", "geo/visits", "--no-model"])
         .ok();
     assert_eq!(none["answer"], Value::Null);
+}
+
+#[test]
+fn what_people_say_of_a_table_is_in_no_prompt() {
+    let lake = Lake::new();
+    let asked = |lake: &Lake| {
+        let oracle = Oracle::start(|asked| {
+            let writes = asked.system.contains("You write SQL");
+            match writes {
+                true => {
+                    Some("SELECT name FROM cities WHERE sem_filter('{Name} has an a')".to_owned())
+                }
+                false => reader(asked),
+            }
+        });
+        let question = ["ask", "Which cities of geo have names about an a?"];
+        let answer = lake.run(&[&question[..], &oracle.options()].concat()).ok();
+        (
+            answer["answer"].clone(),
+            answer["rows"].clone(),
+            oracle.asked(),
+        )
+    };
+    let before = asked(&lake);
+    assert!(before.2.len() > 3, "{before:?}");
+    let attacks = include_str!("injection/attacks.jsonl").lines();
+    let attacks = attacks.map(|it| serde_json::from_str::<Value>(it).unwrap());
+    let attacks: Vec<String> = attacks
+        .map(|it| it["text"].as_str().unwrap().replace('\n', " "))
+        .filter(|it| it.len() > 20 && it.len() < 400 && !it.contains(char::is_control))
+        .collect();
+    let context = attacks.join("\n\n");
+    let beside = lake.folder.path().join("lake/geo");
+    fs::write(beside.join("cities.md"), &context).unwrap();
+    fs::write(beside.join("README.md"), format!("# Cities\n\n{context}")).unwrap();
+    lake.index();
+    let shown = lake.run(&["show", "geo/cities"]).ok().to_string();
+    assert!(shown.contains(&attacks[0]), "the context is read: {shown}");
+    let after = asked(&lake);
+    assert_eq!(before, after);
+    let said = format!("{:?}", after.2);
+    assert!(
+        attacks.iter().all(|it| !said.contains(it.as_str())),
+        "{said}"
+    );
 }
