@@ -130,8 +130,9 @@ fn an_answer_that_is_dropped_computes_no_more() {
     });
     let begun = Instant::now();
     runtime.shutdown_timeout(Duration::from_secs(50));
+    // It takes hours otherwise. A batch that is computed comes to its end: seconds, on a busy machine.
     assert!(
-        begun.elapsed() < Duration::from_secs(5),
+        begun.elapsed() < Duration::from_secs(30),
         "{:?}",
         begun.elapsed()
     );
