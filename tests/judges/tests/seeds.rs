@@ -8,16 +8,15 @@ use std::path::Path;
 
 use limn_fuzz::{read, read_container, read_deleted, read_log, watch_panics};
 
-/// The seeds of a target, with their names.
-fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
+/// The seeds of a target.
+fn seeds(target: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../fuzz/seeds")
         .join(target);
     let files = fs::read_dir(folder).expect("a target has seeds");
     let seed = |file: Result<fs::DirEntry, std::io::Error>| {
         let file = file.expect("a seed is listed");
-        let name = file.file_name().to_string_lossy().into_owned();
-        (name, fs::read(file.path()).expect("a seed is read"))
+        fs::read(file.path()).expect("a seed is read")
     };
     let seeds: Vec<_> = files.map(seed).collect();
     assert!(!seeds.is_empty(), "{target}");
@@ -37,7 +36,7 @@ fn every_seed_of_a_file_is_read() {
         ("parquet", "t.parquet"),
     ];
     for (target, name) in files {
-        for (_, content) in seeds(target) {
+        for content in seeds(target) {
             read(name, &content);
         }
     }
@@ -45,10 +44,10 @@ fn every_seed_of_a_file_is_read() {
 
 #[test]
 fn every_seed_of_a_container_is_listed() {
-    for (_, content) in seeds("sqlite") {
+    for content in seeds("sqlite") {
         read_container("t.sqlite", &content);
     }
-    for (_, content) in seeds("containers") {
+    for content in seeds("containers") {
         let Some((first, content)) = content.split_first() else {
             continue;
         };
@@ -65,11 +64,11 @@ fn every_seed_of_a_log_is_opened() {
         ("iceberg", "metadata"),
     ];
     for (target, folder) in logs {
-        for (_, content) in seeds(target) {
+        for content in seeds(target) {
             read_log(folder, &content);
         }
     }
-    for (_, content) in seeds("deletes") {
+    for content in seeds("deletes") {
         if let Some((first, content)) = content.split_first() {
             read_deleted(*first, content);
         }

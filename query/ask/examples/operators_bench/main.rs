@@ -9,7 +9,8 @@
 //! ```
 //! TABLES is a folder with Spider's tables as CSV. OUT gets the figures; `--rows` the rows of each
 //! stage, so that two models can be compared (`tests/bench/endpoint_parity.py`); `--part` takes one
-//! row in N; `--widths` are how many questions are asked at once. The key of an endpoint is in `LIMN_ENDPOINT_KEY`.
+//! row in N; `--widths` are how many questions are asked at once. The key of an endpoint is in
+//! `LIMN_ENDPOINT_KEY`.
 
 mod batches;
 mod data;
