@@ -25,6 +25,7 @@ mod filters;
 mod gc;
 mod injection;
 mod invariance;
+mod joined;
 mod joins;
 mod judge;
 mod judged;

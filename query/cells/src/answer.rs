@@ -299,7 +299,8 @@ fn joins(
     let joins = found.plan.joins.iter();
     let is_known = |join: &Join| {
         let has_values = join.containment.is_some();
-        join.basis == Basis::Graph || !has_values || !known.has_compared(&join.left, &join.right)
+        let has_compared = || known.has_compared(&join.left.lake, &join.right.lake);
+        join.basis == Basis::Graph || !has_values || !has_compared()
     };
     let joins = joins.filter(|join| is_known(join));
     let joins = joins.map(|join| CellsJoin::of(join));

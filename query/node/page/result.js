@@ -32,6 +32,7 @@ export function resultCard(result, context, sisters = []) {
       facts(result),
       grade(result),
     ),
+    joinedBy(result),
     reason(result, words),
     miniTable(result, words),
     el(
@@ -168,6 +169,20 @@ function family(sisters) {
       {},
       sisters.map((sister) => el("li", {}, el("a", { href: tableAddress(sister) }, data(titleOf(sister.table))), facts(sister))),
     ),
+  );
+}
+
+// Why a table stands right behind the first: it joins one before it.
+function joinedBy({ joined, lake }) {
+  if (!joined) return null;
+  const pairs = joined.columns.map((name, at) => `${name} = ${joined.partner_columns[at]}`);
+  return el(
+    "p",
+    { class: "reason" },
+    "joins ",
+    el("a", { href: tableAddress({ table: joined.partner, lake }) }, data(joined.partner)),
+    ": ",
+    data(pairs.join(", ")),
   );
 }
 

@@ -7,7 +7,9 @@ use limn_segment::{BlockKind, TableKey};
 use serde::Serialize;
 
 use crate::grade::{Grade, Grading};
+use crate::joined::JoinedBy;
 use crate::judge::Judge;
+use crate::known_joins::KnownJoins;
 use crate::selection::Selection;
 
 /// How tables are scored.
@@ -46,6 +48,9 @@ pub struct Query {
     pub vector: Option<Vec<f32>>,
     /// Who judges the candidates; tables it rejects come last.
     pub judge: Option<Arc<Judge>>,
+    /// The joins by which tables that the first one needs come right behind it; without, tables are
+    /// ranked one by one.
+    pub joins: Option<KnownJoins>,
     /// When nobody waits for the answer any more: the search ends then, with
     /// [`RetrievalError::TooLate`](crate::RetrievalError::TooLate).
     pub until: Option<Instant>,
@@ -69,6 +74,7 @@ impl Query {
             grading: Grading::DEFAULT,
             vector: None,
             judge: None,
+            joins: None,
             until: None,
         }
     }
@@ -126,6 +132,8 @@ pub struct Hit {
     pub exact: Vec<String>,
     /// The names of its copies in its lake: tables of equal content, which it stands for.
     pub copies: Vec<String>,
+    /// The join by which it comes right behind the first table, though others may score more.
+    pub joined: Option<JoinedBy>,
     /// What made the table match, best first.
     pub blocks: Vec<Evidence>,
 }
@@ -192,6 +200,8 @@ pub struct RankedTable {
     pub exact: Vec<String>,
     /// As [`Hit::copies`].
     pub copies: Vec<String>,
+    /// As [`Hit::joined`].
+    pub joined: Option<JoinedBy>,
     /// The table's number in the searcher.
     pub(crate) table: u32,
 }

@@ -2,6 +2,7 @@
 //!
 //! A reader sees the edges whose tables he may both see, and no way that leads by another one.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -132,6 +133,13 @@ impl JoinGraph {
         edges.any(|(edge, end)| end == other && edge.kind == EdgeKind::Copy)
     }
 
+    /// Whether one of two tables is a part of the other.
+    #[must_use]
+    pub(crate) fn has_part(&self, one: &str, other: &str) -> bool {
+        let mut edges = self.edges_of(one, &|_| true);
+        edges.any(|(edge, end)| end == other && edge.kind == EdgeKind::Subset)
+    }
+
     /// The surest join of two tables; of equals the first by names.
     #[must_use]
     pub fn join(&self, one: &str, other: &str, sees: Sees<'_>) -> Option<&JoinRecord> {
@@ -142,10 +150,33 @@ impl JoinGraph {
         };
         let edges = self.edges_of(few, sees);
         let joins = edges.filter(|(edge, end)| *end == many && edge.kind == EdgeKind::Join);
-        joins.map(|(edge, _)| edge).max_by(|a, b| {
-            let by_names = || (&b.left, &b.left_columns).cmp(&(&a.left, &a.left_columns));
-            a.score.total_cmp(&b.score).then_with(by_names)
-        })
+        joins.map(|(edge, _)| edge).max_by(|a, b| by_sureness(a, b))
+    }
+
+    /// The surest join of each two of these tables that join, by their places, the lower one first.
+    pub(crate) fn among<'a>(
+        &'a self,
+        tables: &[(usize, &str)],
+        sees: Sees<'_>,
+    ) -> HashMap<(usize, usize), &'a JoinRecord> {
+        let place_of: HashMap<&str, usize> = tables.iter().map(|(at, name)| (*name, *at)).collect();
+        let mut found: HashMap<(usize, usize), &JoinRecord> = HashMap::new();
+        for (at, name) in tables {
+            for (edge, end) in self.edges_of(name, sees) {
+                // Each edge is met at both its ends.
+                let Some(other) = place_of.get(end).filter(|it| at < *it) else {
+                    continue;
+                };
+                if edge.kind != EdgeKind::Join {
+                    continue;
+                }
+                let best = found.entry((*at, *other)).or_insert(edge);
+                if by_sureness(best, edge).is_lt() {
+                    *best = edge;
+                }
+            }
+        }
+        found
     }
 
     /// Tables that join two or more of these tables, none of them itself: at most so many, first
@@ -264,6 +295,12 @@ impl Step<'_> {
             .then_with(|| names(other).cmp(&names(self)))
             .is_gt()
     }
+}
+
+/// Less sure joins before surer ones; of equals the first by names is the surest.
+fn by_sureness(a: &JoinRecord, b: &JoinRecord) -> Ordering {
+    let by_names = || (&b.left, &b.left_columns).cmp(&(&a.left, &a.left_columns));
+    a.score.total_cmp(&b.score).then_with(by_names)
 }
 
 fn own_columns<'a>(edge: &'a JoinRecord, table: &str) -> &'a [String] {

@@ -55,6 +55,18 @@ impl JoinGraphs {
         Ok(JoinGraphs { of })
     }
 
+    /// Those of one lake with these edges.
+    #[cfg(test)]
+    pub(crate) fn of_edges(lake: &str, edges: Vec<JoinRecord>) -> JoinGraphs {
+        let graph = LakeGraph {
+            entries: Vec::new(),
+            graph: Arc::new(JoinGraph::of(edges)),
+        };
+        JoinGraphs {
+            of: HashMap::from([(lake.to_owned(), graph)]),
+        }
+    }
+
     /// The graph of a lake, where the index has one.
     #[must_use]
     pub fn of_lake(&self, lake: &str) -> Option<&JoinGraph> {

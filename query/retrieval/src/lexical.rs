@@ -66,6 +66,36 @@ impl Sums {
     }
 }
 
+/// Which of a question's words each table has; kept between questions, as [`Sums`] are.
+#[derive(Default)]
+pub(crate) struct Held {
+    words: Vec<u64>,
+    touched: Vec<u32>,
+}
+
+impl Held {
+    fn reset(&mut self, size: usize) {
+        for id in self.touched.drain(..) {
+            self.words[id as usize] = 0;
+        }
+        if self.words.len() < size {
+            self.words.resize(size, 0);
+        }
+    }
+
+    fn add(&mut self, id: u32, word: u64) {
+        let words = &mut self.words[id as usize];
+        if *words == 0 {
+            self.touched.push(id);
+        }
+        *words |= word;
+    }
+
+    fn get(&self, id: u32) -> u64 {
+        self.words.get(id as usize).copied().unwrap_or(0)
+    }
+}
+
 /// What a question's walk needs; kept in a pool between questions.
 #[derive(Default)]
 pub(crate) struct Scratch {
@@ -75,6 +105,8 @@ pub(crate) struct Scratch {
     folder: Sums,
     /// What the question's words that it has are worth, by table.
     covered: Sums,
+    /// Which words these are, by their places among the known terms; of more than 64 the first.
+    held: Held,
 }
 
 /// Terms of a question that occur in the index, with what each is worth: its inverse document
@@ -151,6 +183,22 @@ impl Found {
             0.0
         }
     }
+
+    /// Which of the known terms a table itself has, by their places.
+    pub(crate) fn held(&self, scratch: &Scratch, table: u32) -> u64 {
+        scratch.held.get(table)
+    }
+
+    /// What such terms are worth, as a share of the question: 0 to 1.
+    pub(crate) fn share_of(&self, held: u64) -> f32 {
+        let terms = self.known.iter().take(64).enumerate();
+        let worth = terms.map(|(at, (_, worth))| if held >> at & 1 == 1 { *worth } else { 0.0 });
+        if self.worth > 0.0 {
+            worth.sum::<f32>() / self.worth
+        } else {
+            0.0
+        }
+    }
 }
 
 /// Leaves every live table's BM25F score in `scratch.scores`, by table number.
@@ -165,6 +213,7 @@ pub(crate) fn score_tables(
     let formula = &Formula::LIMN;
     let tables = corpus.tables.len();
     scratch.covered.reset(tables);
+    scratch.held.reset(tables);
     scratch.folder.reset(tables);
     scratch.scores.reset(tables);
     scratch.term.reset(tables);
@@ -278,11 +327,16 @@ fn score_term(
         corpus.found_absent(term, Looked::Term);
     } else {
         let worth = share * idf(documents, scratch.term.touched.len() as u64);
+        let word = u32::try_from(found.known.len()).ok();
+        let word = word.and_then(|at| 1_u64.checked_shl(at)).unwrap_or(0);
         for table in &scratch.term.touched {
             // Where its folder's text alone has the word, the sums are the same.
             let is_own = scratch.folder.get(*table) < scratch.term.get(*table);
             let share = if is_own { 1.0 } else { formula.folder };
             scratch.covered.add(*table, worth * share);
+            if is_own {
+                scratch.held.add(*table, word);
+            }
         }
         scratch.folder.reset(0);
         found.worth += worth;

@@ -4,13 +4,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use limn_retrieval::{Answer, Hit, Query, RetrievalError, Searcher, is_aside};
+use limn_retrieval::{Answer, Hit, KnownJoins, Query, RetrievalError, Searcher, is_aside};
 use limn_segment::{TableKey, is_under};
 use limn_store::one_line;
 use serde::Serialize;
 
 use crate::columns::TableColumns;
-use crate::known::KnownJoins;
 use crate::parts::{Part, parts};
 use crate::plan::Plan;
 use crate::set::{Candidate, SetSize, Sets};
@@ -85,8 +84,10 @@ impl SetQuery {
     ) -> Result<Ranked, RetrievalError> {
         let answer = searcher.search(&Query {
             k: RANKED,
+            candidates: self.query.candidates.or(Some(1)),
             evidence: 0,
             judge: None,
+            joins: None,
             ..self.query.clone()
         })?;
         let first = answer.results.iter().take(CONNECTED).map(Hit::key);
@@ -198,6 +199,7 @@ impl SetQuery {
         let found = searcher.search(&Query {
             k: hits.len(),
             judge: None,
+            joins: None,
             selection: Some(searcher.select_numbers(numbers).into()),
             ..self.query.clone()
         })?;

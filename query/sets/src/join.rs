@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use limn_segment::TableKey;
+use limn_joins::Evidence;
+use limn_retrieval::KnownJoins;
+use limn_segment::{JoinRecord, TableKey};
+use limn_store::one_line;
 use serde::Serialize;
 
 /// How many rows of one side a row of the other finds.
@@ -87,6 +90,57 @@ pub struct Join {
     /// How well they join, 0 to 1.
     #[serde(rename = "score")]
     pub weight: f64,
+}
+
+impl Join {
+    /// What is said of a join by values that a graph has compared and has not taken for one: two
+    /// columns of counts share values, too.
+    pub(crate) fn doubt(&self, joins: &KnownJoins) -> Option<String> {
+        let (left, right) = (&self.left, &self.right);
+        let has_compared = joins.has_compared(&left.lake, &right.lake);
+        (self.basis == Basis::Values && has_compared).then(|| {
+            let line = format!(
+                "{}.{} = {}.{} by values that both have, which may be chance: the join graph has no such join",
+                left.table, left.column, right.table, right.column
+            );
+            one_line(&line)
+        })
+    }
+
+    /// `None` of an edge without columns.
+    pub(crate) fn of_edge(edge: &JoinRecord, lake: &str, shows_values: bool) -> Option<Join> {
+        let column = |table: &str, column: &str| ColumnOf {
+            table: table.to_owned(),
+            lake: lake.to_owned(),
+            column: column.to_owned(),
+        };
+        let mut pairs = edge.left_columns.iter().zip(&edge.right_columns);
+        let (left, right) = pairs.next()?;
+        Some(Join {
+            left: column(&edge.left, left),
+            right: column(&edge.right, right),
+            more: pairs.map(|(a, b)| [a.clone(), b.clone()]).collect(),
+            cardinality: match edge.cardinality {
+                limn_joins::Cardinality::OneToOne => Cardinality::OneToOne,
+                limn_joins::Cardinality::ManyToOne => Cardinality::ManyToOne,
+                limn_joins::Cardinality::OneToMany | limn_joins::Cardinality::ManyToMany => {
+                    Cardinality::ManyToMany
+                }
+            },
+            containment: shows_values.then_some(f64::from(edge.containment_low)),
+            evidence: match edge.evidence {
+                Evidence::Declared => "a file declares it".to_owned(),
+                Evidence::Names => "names agree".to_owned(),
+                other => format!(
+                    "{} agree: at least {:.0} % of the values of the left column are in the right one",
+                    other.name(),
+                    100.0 * edge.containment_low
+                ),
+            },
+            basis: Basis::Graph,
+            weight: f64::from(edge.score),
+        })
+    }
 }
 
 /// Two of some tables, by their places, and how they join.

@@ -12,11 +12,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use limn_models::{Embedder, ModelError};
+use limn_retrieval::KnownJoins;
 use limn_segment::TableKey;
 
 use crate::columns::{Column, Kind, TableColumns};
 use crate::join::{Basis, Cardinality, ColumnOf, Join, Joined};
-use crate::known::KnownJoins;
 use crate::names::{kinship, overlap};
 use crate::vectors::{TableVectors, cosine, prepare};
 
@@ -77,6 +77,8 @@ impl Likeness {
         if pairs.iter().any(|(.., known)| known.is_none()) {
             prepare(self.embedder.as_ref(), tables)?;
         }
+        let keys: Vec<&TableKey> = tables.iter().map(|it| &it.table).collect();
+        let mut of_graphs = graphs.among(&keys);
         let (mut joins, mut made) = (Vec::new(), Vec::new());
         for (a, b, known) in pairs {
             let (one, other) = (Side::of(&tables[a]), Side::of(&tables[b]));
@@ -88,7 +90,9 @@ impl Likeness {
             });
             let (one, other) = (&tables[a].table, &tables[b].table);
             let kin = || kinship(&one.name, &other.name);
-            let join = better(graphs.join(one, other), join, kin);
+            let edge = of_graphs.remove(&(a, b));
+            let edge = edge.and_then(|it| Join::of_edge(it, &one.lake, graphs.shows_values()));
+            let join = better(edge, join, kin);
             joins.extend(join.map(|join| Joined {
                 first: a,
                 second: b,

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use limn_models::{Embedder, ModelError};
+use limn_retrieval::KnownJoins;
 use limn_segment::TableKey;
 
 use crate::columns::TableColumns;
-use crate::known::KnownJoins;
 use crate::likeness::Likeness;
 use crate::names::{own_name, stems, words};
 use crate::optimise::{Instance, Optimum};
@@ -118,7 +118,7 @@ impl Sets {
         let mut plan = Plan::new(&connected, tree.iter().filter_map(join_of).collect());
         let names = others.iter().map(|at| tables[*at].table.name.clone());
         plan.disconnected = names.collect();
-        let doubtful = plan.joins.iter().filter_map(|join| known.doubt(join));
+        let doubtful = plan.joins.iter().filter_map(|join| join.doubt(known));
         let doubtful: Vec<String> = doubtful.collect();
         plan.warnings.extend(doubtful);
         chosen.extend(others);

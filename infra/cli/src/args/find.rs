@@ -26,6 +26,10 @@ pub struct SearchOptions {
     pub under: Under,
     #[command(flatten)]
     pub judging: JudgeOptions,
+    /// Rank tables one by one: those that join the first, and have words that it lacks, do not come
+    /// right behind it.
+    #[arg(help_heading = MORE, long)]
+    pub alone: bool,
     /// Retrieve as PNEUMA's plain hybrid does: blocks only, no cells, one field. For comparison.
     #[arg(help_heading = MORE, long)]
     pub plain: bool,
@@ -140,6 +144,10 @@ pub struct EvalArgs {
     /// Compare with a run that was saved over the same questions: differences with 95 % intervals.
     #[arg(help_heading = MORE, long, value_name = "FILE.jsonl")]
     pub against: Option<PathBuf>,
+    /// Explain why tables are not found: which words they have, in which field, and their places by
+    /// words and by meaning.
+    #[arg(help_heading = MORE, long, conflicts_with_all = ["join", "calibrate", "plain"])]
+    pub explain: bool,
     /// Questions answered at once [default: the cores; with a judge, as many as keep it busy].
     #[arg(help_heading = MORE, long, value_name = "N")]
     pub threads: Option<usize>,

@@ -10,18 +10,19 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use chrono::{SecondsFormat, Utc};
 use limn_models::{LanguageModel, ModelId};
-use limn_retrieval::Grading;
 use limn_retrieval::eval::{
-    Comparison, EvalOptions, EvalQuestion, Evaluation, Graded, Grades, Interval, SavedQuestion,
-    calibrate_judge, compare, evaluate, read_questions, read_saved, write_saved,
+    Comparison, EvalOptions, EvalQuestion, Evaluation, Explanation, Graded, Grades, Interval,
+    SavedQuestion, calibrate_judge, compare, evaluate, read_questions, read_saved, write_saved,
 };
 use limn_retrieval::judge::{Calibration, Measures};
+use limn_retrieval::{Grading, RetrievalError};
 use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::EvalArgs;
+use crate::commands::explained::{explained, print as print_explained};
 use crate::commands::judge::{self, Cost};
-use crate::commands::{language_model, open_searcher, print_json, query, sets};
+use crate::commands::{joins_of, language_model, open_searcher, print_json, query, sets};
 use crate::progress::QuestionBar;
 use crate::text::{one_line, plural};
 
@@ -55,6 +56,7 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     let judging = judge::open(&args.options.judging, &args.model).await?;
     let mut query = query("", 1, &args.options)?;
     query.judge = judging.judge.clone();
+    query.joins = joins_of(&args.index.index, searcher.snapshot(), &args.options).await?;
     let model = judging.judge.as_ref().map(|judge| judge.model());
     if let Some(model) = model {
         language_model::check_answers(model.as_ref()).await?;
@@ -62,12 +64,17 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     let options = options(&args, query, model)?;
     let bar = model.map(|_| QuestionBar::start(Arc::clone(&options.progress), questions.len()));
     let start = Instant::now();
-    let evaluating =
-        tokio::task::spawn_blocking(move || evaluate(&searcher, &questions, &options)).await;
+    let explains = args.explain;
+    let evaluating = tokio::task::spawn_blocking(move || {
+        let (evaluation, run) = evaluate(&searcher, &questions, &options)?;
+        let explained = explains.then(|| explained(&searcher, &questions, &run, &options));
+        Ok::<_, RetrievalError>((evaluation, run, explained.transpose()?))
+    });
+    let evaluating = evaluating.await;
     if let Some(bar) = bar {
         bar.finish();
     }
-    let (evaluation, run) = evaluating??;
+    let (evaluation, run, explained) = evaluating??;
     if let Some(path) = &args.save {
         save(path, &run)?;
     }
@@ -100,6 +107,7 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     let report = Report {
         evaluation,
         misses,
+        explained,
         judge,
         against,
         notes,
@@ -118,6 +126,9 @@ struct Report {
     #[serde(flatten)]
     evaluation: Evaluation,
     misses: Vec<Miss>,
+    /// Why tables are not found, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explained: Option<Vec<Explanation>>,
     judge: Option<Cost>,
     against: Option<Comparison>,
     notes: Vec<String>,
@@ -228,7 +239,9 @@ async fn calibrate(args: EvalArgs, mut questions: Vec<EvalQuestion>) -> anyhow::
     if !args.replace {
         check_replaces(&folder, model.id(), questions.len())?;
     }
-    let options = options(&args, query("", 1, &args.options)?, Some(&model))?;
+    let mut query = query("", 1, &args.options)?;
+    query.joins = joins_of(&args.index.index, searcher.snapshot(), &args.options).await?;
+    let options = options(&args, query, Some(&model))?;
     let judge = judge::judge(&args.options.judging, model, 0.0);
     let bar = QuestionBar::start(Arc::clone(&options.progress), questions.len());
     let (start, now) = (Instant::now(), Utc::now());
@@ -294,7 +307,10 @@ fn print(report: &Report) -> io::Result<()> {
     if let Some(grades) = &evaluation.grades {
         print_grades(&mut out, grades)?;
     }
-    print_misses(&mut out, &report.misses)?;
+    match &report.explained {
+        Some(explained) => print_explained(&mut out, explained)?,
+        None => print_misses(&mut out, &report.misses)?,
+    }
     if let Some(cost) = &report.judge {
         writeln!(out, "{}", cost.line())?;
     }

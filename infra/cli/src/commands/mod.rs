@@ -10,6 +10,7 @@ pub mod diff;
 pub mod embedder_bench;
 pub mod endpoint_embedder;
 pub mod eval;
+mod explained;
 pub mod gc;
 pub mod index;
 pub mod joins;
@@ -41,7 +42,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use limn_models::{Devices, Embedder, ModelKind, ModelStore};
-use limn_retrieval::{Mode, Query, Searcher};
+use limn_retrieval::{JoinGraphs, KnownJoins, Mode, Query, Searcher};
 use limn_segment::{IndexStore, Snapshot};
 
 use crate::args::SearchOptions;
@@ -131,7 +132,21 @@ pub async fn open_searcher(location: &str) -> anyhow::Result<Searcher> {
     Ok(Searcher::open(&index, snapshot, embedder).await?)
 }
 
-/// A query as the search options say, without a judge.
+/// The joins of an index that a question is searched with; none where tables are ranked one by one.
+pub async fn joins_of(
+    location: &str,
+    snapshot: &Snapshot,
+    options: &SearchOptions,
+) -> anyhow::Result<Option<KnownJoins>> {
+    if options.alone || options.plain {
+        return Ok(None);
+    }
+    let index = IndexStore::open(location)?;
+    let graphs = JoinGraphs::read(&index, snapshot).await?;
+    Ok(Some(KnownJoins::new(Arc::new(graphs), true)))
+}
+
+/// A query as the search options say, without a judge or joins.
 pub fn query(text: &str, k: usize, options: &SearchOptions) -> anyhow::Result<Query> {
     Ok(Query {
         k,

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-use limn_retrieval::{Answer, Hit, Query, content_terms};
+use limn_retrieval::{Answer, Hit, JoinedBy, Query, content_terms};
 use limn_segment::IndexStore;
 
 use crate::Outcome;
 use crate::args::SearchArgs;
-use crate::commands::{judge, known, open_searcher, print_json, query, sets};
+use crate::commands::{joins_of, judge, known, open_searcher, print_json, query, sets};
 use crate::progress::{Waiting, say};
 use crate::text::{Style, mark, one_line, shorten};
 
@@ -28,6 +28,7 @@ pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
     };
     let mut query = query(&args.question.join(" "), k, &args.options)?;
     let searcher = open_searcher(&args.index.index).await?;
+    query.joins = joins_of(&args.index.index, searcher.snapshot(), &args.options).await?;
     let judging = judge::open(&args.options.judging, &args.model).await?;
     query.judge = judging.judge;
     let is_judged = query.judge.is_some();
@@ -80,6 +81,15 @@ fn copies(names: &[String]) -> Option<String> {
     (!names.is_empty()).then(|| format!("copies: {}{more}", shown.join(", ")))
 }
 
+/// The line that says why a table stands behind the first.
+fn joined_by(joined: &JoinedBy) -> String {
+    let pairs = joined.columns.iter().zip(&joined.partner_columns);
+    let pairs: Vec<String> = pairs
+        .map(|(own, other)| format!("{own} = {other}"))
+        .collect();
+    one_line(&format!("joins {}: {}", joined.partner, pairs.join(", ")))
+}
+
 /// What a table is worth whatever else was found; in plain mode, which has no grades, how it scores
 /// among the others.
 fn worth(hit: &Hit) -> String {
@@ -125,6 +135,9 @@ pub fn print(answer: &Answer) -> io::Result<()> {
         writeln!(out, "    {}", style.dim(&one_line(&hit.location)))?;
         if !hit.exact.is_empty() {
             writeln!(out, "    {}", one_line(&hit.exact.join(", ")))?;
+        }
+        if let Some(joined) = &hit.joined {
+            writeln!(out, "    {}", style.dim(&joined_by(joined)))?;
         }
         if let Some(copies) = copies(&hit.copies) {
             writeln!(out, "    {}", style.dim(&copies))?;

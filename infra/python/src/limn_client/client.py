@@ -109,7 +109,8 @@ class Client:
         """Finds the tables that answer a question.
 
         :param question: the question in plain words.
-        :param mode: ``"set"`` for the tables that answer it together, and how they join (``"tables"``).
+        :param mode: ``"set"`` for the tables that answer it together, and how they join; ``"tables"`` for tables one by one. If
+            nothing is said, those that the first one joins and needs come right behind it.
         :param k: how many tables are wanted: 1 to 1000 (5); of a set 1 to 20 (as many as are worth it).
         :param alpha: the share of the words' side in the score, 0 (meaning alone) to 1 (words alone).
         :param candidates: candidates that each side gives for each table wanted.

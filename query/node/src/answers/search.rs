@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-use limn_retrieval::{Answer, Evidence, Hit, Query};
+use limn_retrieval::{Answer, Evidence, Hit, KnownJoins, Query};
 use limn_segment::{BlockKind, TableKey};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -44,8 +44,9 @@ const COLUMNS: usize = 12;
 pub struct SearchRequest {
     /// The question in plain words.
     pub q: String,
-    /// What is wanted: `tables` that each answer it, if nothing is said, or the `set` of tables
-    /// that do together.
+    /// What is wanted: `tables` that each answer it, ranked one by one, or the `set` of tables that
+    /// do together. If nothing is said, tables, and behind the first one those that join it and have
+    /// words of the question that it lacks.
     #[serde(default)]
     #[param(inline)]
     #[schema(inline)]
@@ -178,12 +179,26 @@ pub struct SearchResult {
     pub exact: Vec<String>,
     /// The names of its copies in its lake: tables of equal content, which it stands for.
     pub copies: Vec<String>,
+    /// The join by which it comes right behind the first table, though others may score more; null
+    /// of all others.
+    pub joined: Option<JoinedBy>,
     /// The texts that made it match, best first.
     pub blocks: Vec<Block>,
     /// Columns and rows that match, where rows were asked for.
     pub preview: Option<Matching>,
     /// The family that it belongs to, if it does: tables of one folder with the same columns.
     pub family: Option<String>,
+}
+
+/// A join that brings a table behind another.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct JoinedBy {
+    /// The table before it.
+    pub partner: String,
+    /// Its own columns by which they join.
+    pub columns: Vec<String>,
+    /// The partner's, in the same order.
+    pub partner_columns: Vec<String>,
 }
 
 /// How likely a table answers its question.
@@ -259,6 +274,10 @@ pub async fn search(
     if request.mode == Some(SearchMode::Set) {
         return sets::search(node, grant, request, query, started).await;
     }
+    let mut notes = Vec::new();
+    if request.mode.is_none() {
+        query.joins = joins(node, grant, &mut notes).await;
+    }
     let wants_judge = request.judge.unwrap_or(true) && few;
     // What a judge reads of a table holds values.
     query.judge = node
@@ -292,6 +311,7 @@ pub async fn search(
         false if is_quick => node.compute_here(find).await??,
         false => node.compute(find).await??,
     };
+    answer.notes.extend(notes);
     for failure in &answer.failures {
         tracing::warn!(failure, "a model failed");
     }
@@ -304,6 +324,19 @@ pub async fn search(
         });
     }
     written(node, grant, &request, answer, started).await
+}
+
+/// The joins that a caller may know. Tables are found without them, too.
+async fn joins(node: &Node, grant: &Grant, notes: &mut Vec<String>) -> Option<KnownJoins> {
+    match node.live.joins(&grant.view).await {
+        Ok(graphs) => Some(KnownJoins::new(graphs, grant.shows_values)),
+        Err(error) => {
+            tracing::warn!(%error, "the joins cannot be read");
+            let note = "the index's joins cannot be read now: tables are ranked one by one";
+            notes.push(note.to_owned());
+            None
+        }
+    }
 }
 
 /// An answer as callers get it, with rows where they are asked for.
@@ -405,6 +438,11 @@ fn result(grant: &Grant, hit: Hit) -> Option<SearchResult> {
         judged: hit.judged,
         exact: hit.exact,
         copies: hit.copies,
+        joined: hit.joined.map(|it| JoinedBy {
+            partner: it.partner,
+            columns: it.columns,
+            partner_columns: it.partner_columns,
+        }),
         blocks: blocks.map(Block::of).collect(),
         preview: None,
         family: grant.view.shelf.family(&key).map(|id| id.to_string()),

@@ -34,7 +34,8 @@ pub struct FindInput {
     /// What the tables should hold, in plain words.
     pub question: String,
     /// `set`: the tables that answer it together, with the joins and a statement for `sql`;
-    /// `tables`, if nothing is said: tables that each answer it.
+    /// `tables`: tables that each answer it, one by one. If nothing is said, tables, and behind the
+    /// first one those that it joins and needs.
     pub mode: Option<SearchMode>,
     /// How many tables: 1 to 1000, 5 if nothing is said. Of a set 1 to 20, as many as are worth it
     /// if nothing is said.
@@ -215,6 +216,10 @@ pub(super) fn found(answer: &SearchAnswer, is_long: bool) -> Value {
             if !result.exact.is_empty() {
                 line["exact"] = json!(result.exact);
             }
+            if let Some(joined) = &result.joined {
+                let theirs = (joined.partner.as_str(), joined.partner_columns.as_slice());
+                line["joined"] = on((&result.line.table, &joined.columns), theirs).into();
+            }
             if !result.copies.is_empty() {
                 line["copies"] = json!(result.copies);
             }
@@ -272,6 +277,19 @@ fn planned(plan: &SetPlan) -> Value {
     })
 }
 
+/// What two tables join on, each by its name and columns, as SQL has it.
+fn on(
+    (table, columns): (&str, &[String]),
+    (partner, partner_columns): (&str, &[String]),
+) -> String {
+    let pair = |(ours, theirs): (&String, &String)| {
+        let (table, partner) = (quoted(table), quoted(partner));
+        format!("{table}.{} = {partner}.{}", quoted(ours), quoted(theirs))
+    };
+    let pairs: Vec<String> = columns.iter().zip(partner_columns).map(pair).collect();
+    pairs.join(" AND ")
+}
+
 /// A name as SQL has it.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
@@ -280,16 +298,11 @@ fn quoted(name: &str) -> String {
 /// Partners, a line each, or the steps of a way.
 pub(super) fn joined(answer: &JoinsAnswer, limit: usize) -> Value {
     let line = |it: &JoinPartner| {
-        let pairs = it.columns.iter().zip(&it.partner_columns);
-        let pair = |(ours, theirs): (&String, &String)| {
-            let (table, partner) = (quoted(&it.table), quoted(&it.partner));
-            format!("{table}.{} = {partner}.{}", quoted(ours), quoted(theirs))
-        };
-        let on: Vec<String> = pairs.map(pair).collect();
+        let on = on((&it.table, &it.columns), (&it.partner, &it.partner_columns));
         json!({
             "kind": it.kind,
             "partner": it.partner,
-            "on": (!on.is_empty()).then(|| on.join(" AND ")),
+            "on": (!on.is_empty()).then_some(on),
             "direction": it.direction,
             "cardinality": it.cardinality,
             "score": it.score,

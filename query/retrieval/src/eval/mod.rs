@@ -13,6 +13,7 @@
 //! one; a table that is a candidate at several k is judged once.
 
 mod bootstrap;
+mod explain;
 mod grades;
 mod judged;
 mod saved;
@@ -31,6 +32,7 @@ use crate::searcher::Searcher;
 
 use bootstrap::percentile;
 pub use bootstrap::{Interval, paired_bootstrap};
+pub use explain::{Explanation, Standing, explain};
 use grades::GradedAnswer;
 pub use grades::{Graded, Grades};
 pub use judged::calibrate_judge;

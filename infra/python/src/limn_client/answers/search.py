@@ -60,6 +60,18 @@ class Matching(Decoded):
     rows: Tuple[Tuple[Optional[str], ...], ...]
 
 
+@dataclass(frozen=True)
+class JoinedBy(Decoded):
+    """The join that brings a table behind another."""
+
+    #: The table before it.
+    partner: str
+    #: Its own columns by which they join.
+    columns: Tuple[str, ...]
+    #: The partner's, in the same order.
+    partner_columns: Tuple[str, ...]
+
+
 @dataclass(frozen=True, repr=False)
 class Hit(TableLine):
     """A table that was found."""
@@ -86,6 +98,8 @@ class Hit(TableLine):
     exact: Tuple[str, ...]
     #: The names of its copies in its lake: tables of equal content, which it stands for.
     copies: Tuple[str, ...]
+    #: The join that brings it right behind the first table; ``None`` of all others, and where an older node does not say.
+    joined: Optional[JoinedBy]
     #: The texts that made it match, best first.
     blocks: Tuple[Block, ...]
     #: Columns and rows that match, where ``preview_rows`` were asked for.

@@ -1,0 +1,227 @@
+//! Why a question does not find a table: which of its words the table has, and in which field, and
+//! how it ranks by words and by meaning alone.
+
+use std::collections::BTreeMap;
+
+use limn_segment::Field;
+use serde::Serialize;
+
+use super::EvalQuestion;
+use crate::answer::{Query, RankedTable};
+use crate::corpus::Corpus;
+use crate::error::RetrievalError;
+use crate::lexical::Found;
+use crate::question::Question;
+use crate::searcher::{Candidates, Searcher};
+
+/// Tables that are ranked to tell the places of those that are sought.
+const RANKED: usize = 1_000;
+/// Words that a reason names.
+const NAMED: usize = 5;
+
+/// Words by the field that has them.
+pub type ByField = BTreeMap<&'static str, Vec<String>>;
+
+/// Why a question does not find some of the tables that it needs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The question.
+    pub question: String,
+    /// Its words that no table has, as written.
+    pub unknown: Vec<String>,
+    /// The table that comes first.
+    pub first: Option<Standing>,
+    /// The tables that it needs and does not find, with the reasons.
+    pub missed: Vec<(Standing, String)>,
+}
+
+/// How a table stands in the ranking of a question.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Standing {
+    /// Its name.
+    pub table: String,
+    /// Its place, from 1; `None` behind the first thousand.
+    pub rank: Option<usize>,
+    /// Its place by words alone; `None` where it has none of the question's, too.
+    pub by_words: Option<usize>,
+    /// Its place by meaning alone.
+    pub by_meaning: Option<usize>,
+    /// The question's words that it has, by field: `names`, `rows`, `contexts` or `cells`. Values
+    /// that are kept as hashes are in none.
+    pub words: ByField,
+    /// The question's words that other tables have and it lacks.
+    pub lacks: Vec<String>,
+}
+
+/// Explains why a question does not find the needed tables that are not among `found`.
+///
+/// # Errors
+/// As [`Searcher::search`].
+pub fn explain(
+    searcher: &Searcher,
+    question: &EvalQuestion,
+    found: &[String],
+    query: &Query,
+) -> Result<Explanation, RetrievalError> {
+    let query = Query {
+        text: question.question.clone(),
+        k: RANKED,
+        ..query.clone()
+    };
+    let Candidates {
+        ranking,
+        found: known,
+        ..
+    } = searcher.candidates(&query, 0)?;
+    let tables = &ranking.tables;
+    let words = Words::of(&query.text, &known);
+    let standing = |name: &str| -> Result<Option<Standing>, RetrievalError> {
+        let is_it = |it: &RankedTable| it.key.name == name || it.copies.iter().any(|at| at == name);
+        let place = tables.iter().position(is_it);
+        let number = match place {
+            Some(place) => Some(tables[place].table),
+            None => number_of(searcher.corpus(), name),
+        };
+        let Some(number) = number else {
+            return Ok(None);
+        };
+        let by = |score: &dyn Fn(&RankedTable) -> f32| {
+            let own = score(&tables[place?]);
+            (own > 0.0).then(|| 1 + tables.iter().filter(|it| score(it) > own).count())
+        };
+        let (words, lacks) = words.of_table(searcher.corpus(), number)?;
+        Ok(Some(Standing {
+            table: name.to_owned(),
+            rank: place.map(|place| place + 1),
+            by_words: by(&|it| it.lexical),
+            by_meaning: by(&|it| it.semantic),
+            words,
+            lacks,
+        }))
+    };
+    let first = match tables.first() {
+        Some(first) => standing(&first.key.name)?,
+        None => None,
+    };
+    let mut missed = Vec::new();
+    for name in question.tables.iter().filter(|it| !found.contains(it)) {
+        let found = standing(name)?;
+        let why = found.as_ref().map(|it| it.reason(first.as_ref()));
+        let nowhere = || Standing::nowhere(name);
+        let why = why.unwrap_or_else(|| "the index has no table of this name".to_owned());
+        missed.push((found.unwrap_or_else(nowhere), why));
+    }
+    Ok(Explanation {
+        question: query.text,
+        unknown: ranking.unknown,
+        first,
+        missed,
+    })
+}
+
+impl Standing {
+    fn nowhere(name: &str) -> Standing {
+        Standing {
+            table: name.to_owned(),
+            rank: None,
+            by_words: None,
+            by_meaning: None,
+            words: ByField::new(),
+            lacks: Vec::new(),
+        }
+    }
+
+    /// Why it stands behind the first table.
+    fn reason(&self, first: Option<&Standing>) -> String {
+        if self.words.is_empty() {
+            return "it has none of the question's words".to_owned();
+        }
+        let has = |it: &Standing, word: &String| it.words.values().flatten().any(|at| at == word);
+        let lacks = self.lacks.iter();
+        let lacks = lacks.filter(|word| first.is_some_and(|it| has(it, word)));
+        let lacks: Vec<&str> = lacks.take(NAMED).map(String::as_str).collect();
+        let of_first = first.map_or("another", |it| it.table.as_str());
+        if !lacks.is_empty() {
+            return format!("it lacks what '{of_first}' has: {}", lacks.join(", "));
+        }
+        match (self.by_words, self.by_meaning) {
+            (Some(words), Some(meaning)) if words < meaning => {
+                format!("by words it is number {words}, by meaning only {meaning}")
+            }
+            (Some(words), Some(meaning)) if meaning < words => format!(
+                "by meaning it is number {meaning}, by words only {words}: others have them in fields that count more, or more often"
+            ),
+            _ => "others have the same words in fields that count more, or more often".to_owned(),
+        }
+    }
+}
+
+/// The known words of a question: as written, and the term that is looked up.
+struct Words(Vec<(String, String)>);
+
+impl Words {
+    fn of(text: &str, found: &Found) -> Words {
+        let question = Question::new(text, false);
+        let written = |term: &String| {
+            let meant = found.meant.iter().find(|it| it.term == *term);
+            let meant = meant.map(|it| format!("{} (as {})", it.written, it.word));
+            let mut words = question.words.iter();
+            let word = words.find(|word| word.terms.contains(term));
+            let word = word.map(|it| it.written.to_lowercase());
+            meant.or(word).unwrap_or_else(|| term.clone())
+        };
+        let known = found.known.iter();
+        Words(
+            known
+                .map(|(term, _)| (written(term), term.clone()))
+                .collect(),
+        )
+    }
+
+    /// Those that a table has, by field, and those that it lacks.
+    fn of_table(
+        &self,
+        corpus: &Corpus,
+        number: u32,
+    ) -> Result<(ByField, Vec<String>), RetrievalError> {
+        let (mut words, mut lacks) = (ByField::new(), Vec::new());
+        for (written, term) in &self.0 {
+            let fields = fields_with(corpus, number, term)?;
+            if fields.is_empty() {
+                lacks.push(written.clone());
+            }
+            for field in fields {
+                words
+                    .entry(Field::name(field))
+                    .or_default()
+                    .push(written.clone());
+            }
+        }
+        Ok((words, lacks))
+    }
+}
+
+/// The first live table of this name, of any lake.
+fn number_of(corpus: &Corpus, name: &str) -> Option<u32> {
+    let mut tables = corpus.tables.iter();
+    let at = tables.position(|table| corpus.key(table).name == name)?;
+    u32::try_from(at).ok()
+}
+
+/// The fields in which a table has a term.
+fn fields_with(corpus: &Corpus, number: u32, term: &str) -> Result<Vec<Field>, RetrievalError> {
+    let segment = corpus.segment_of(&corpus.tables[number as usize]);
+    let mut fields = Vec::new();
+    for field in Field::ALL {
+        let mut has = false;
+        let table_of = |block: &u32| segment.table_of[*block as usize];
+        let mut visit = |blocks: &[u32], _: &[u32]| {
+            has |= blocks.iter().any(|block| table_of(block) == number);
+        };
+        segment.reader.posting_runs(field, term, &mut visit)?;
+        if has {
+            fields.push(field);
+        }
+    }
+    Ok(fields)
+}

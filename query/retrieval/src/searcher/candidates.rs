@@ -1,0 +1,277 @@
+//! From a question to its ranking, before a judge.
+
+use super::Searcher;
+use crate::answer::{Mode, Query, RankedTable, Ranking};
+use crate::deadline::Deadline;
+use crate::error::RetrievalError;
+use crate::grade::Grading;
+use crate::joined::{SOUGHT, bring_joined};
+use crate::lexical::{Found, Scratch, score_blocks, score_tables};
+use crate::notes::of_words;
+use crate::question::Question;
+use crate::ranking::{Ranked, Request, rank_plain, rank_tables};
+use crate::scoring::{Formula, alpha_of_values};
+use crate::selection::Filter;
+use crate::spelling::corrected;
+
+/// The ranking of a question, and what it was made with.
+pub(crate) struct Candidates {
+    pub(crate) ranking: Ranking,
+    pub(crate) vector: Vec<f32>,
+    pub(crate) found: Found,
+    /// Where was searched, as notes say it.
+    pub(crate) place: String,
+}
+
+impl Candidates {
+    /// No table, and why.
+    fn none(vector: Vec<f32>, note: String) -> Candidates {
+        Candidates {
+            ranking: Ranking {
+                tables: Vec::new(),
+                notes: vec![note],
+                failures: Vec::new(),
+                unknown: Vec::new(),
+            },
+            vector,
+            found: Found::default(),
+            place: String::new(),
+        }
+    }
+}
+
+impl Searcher {
+    /// The ranking before a judge: `k` tables, or `depth` where that is more.
+    pub(crate) fn candidates(
+        &self,
+        query: &Query,
+        depth: usize,
+    ) -> Result<Candidates, RetrievalError> {
+        let (as_written, as_meant);
+        as_written = self.checked(query)?;
+        let mut vector = &as_written;
+        let question = Question::new(&query.text, query.mode == Mode::Plain);
+        let selection = query.selection.as_deref();
+        let filter = Filter::new(&self.corpus, selection, query.prefix.as_deref())?;
+        if let Some(note) = self.nothing_to_search(filter.as_ref()) {
+            return Ok(Candidates::none(as_written, note));
+        }
+        let joins = query.joins.as_ref().filter(|_| query.mode == Mode::Limn);
+        let kept = query.k.max(depth);
+        let formula = match query.mode {
+            Mode::Plain => &Formula::PLAIN,
+            Mode::Limn => &Formula::LIMN,
+        };
+        let request = |vector, found: Option<&Found>| Request {
+            corpus: &self.corpus,
+            vector,
+            filter: filter.as_ref(),
+            k: query.k,
+            keep: kept.max(if joins.is_some() { SOUGHT } else { 0 }),
+            candidates: query.candidates,
+            alpha: found.map_or(query.alpha, |found| {
+                let share = found.share_of_values(&question, self.corpus.tables.len());
+                alpha_of_values(query.alpha, share)
+            }),
+            named: found.map(|found| found.wholes.named()).unwrap_or_default(),
+            deadline: Deadline(query.until),
+        };
+        let mut scratch = self.take_scratch();
+        let (found, near) = self.corpus.both(
+            || self.score(query, &question, &mut scratch),
+            || request(vector, None).first_nearest(formula),
+        );
+        let (found, mut near) = (found?, near?);
+        if let Some(text) = corrected(&query.text, &found.meant) {
+            as_meant = self.embed(&text)?;
+            vector = &as_meant;
+            near = request(vector, None).first_nearest(formula)?;
+        }
+        let request = request(vector, Some(&found));
+        let mut outcome = match query.mode {
+            Mode::Plain => rank_plain(&request, &scratch, near)?,
+            Mode::Limn => rank_tables(&request, &scratch, near)?,
+        };
+        let key = |table: u32| {
+            self.corpus
+                .key(&self.corpus.tables[table as usize])
+                .to_key()
+        };
+        let ranked = &mut outcome.ranked;
+        let joined = joins.map(|joins| bring_joined(joins, (&found, &scratch), key, ranked));
+        ranked.truncate(kept);
+        let joined = joined.into_iter().flatten().map(Some);
+        // The first table is brought by nothing.
+        let mut joined = std::iter::once(None).chain(joined);
+        let mut notes = of_words(&found, self.corpus.values());
+        let place = filter.as_ref().map(Filter::place).unwrap_or_default();
+        let is_known = !found.known.is_empty();
+        let tables = if outcome.is_worth_showing(self.snapshot.dimensions, is_known) {
+            let words = question.asked.words;
+            let known = (query, &found, &scratch, words);
+            let ranked = outcome.ranked.into_iter();
+            ranked
+                .map(|ranked| RankedTable {
+                    joined: joined.next().flatten(),
+                    ..self.graded(ranked, known, filter.as_ref())
+                })
+                .collect()
+        } else {
+            notes.push(format!(
+                "nothing relevant was found{place}: no table has a word of the question, and no text is close to it in meaning"
+            ));
+            Vec::new()
+        };
+        self.give_back(scratch);
+        let ranking = Ranking {
+            tables,
+            notes,
+            failures: Vec::new(),
+            unknown: found.unknown.clone(),
+        };
+        Ok(Candidates {
+            ranking,
+            vector: vector.clone(),
+            found,
+            place,
+        })
+    }
+
+    /// The lexical side of a query.
+    fn score(
+        &self,
+        query: &Query,
+        question: &Question,
+        scratch: &mut Scratch,
+    ) -> Result<Found, RetrievalError> {
+        let deadline = Deadline(query.until);
+        match query.mode {
+            Mode::Plain => score_blocks(&self.corpus, question, deadline, scratch),
+            Mode::Limn => {
+                let embedder = self.embedder.as_ref();
+                score_tables(&self.corpus, question, embedder, deadline, scratch)
+            }
+        }
+    }
+
+    /// The question's vector, once everything about the query has been found to make sense.
+    fn checked(&self, query: &Query) -> Result<Vec<f32>, RetrievalError> {
+        let wrong = |reason: String| Err(RetrievalError::Query { reason });
+        if query.k == 0 || query.candidates == Some(0) {
+            return wrong("k and candidates must be at least 1".to_owned());
+        }
+        if !(0.0..=1.0).contains(&query.alpha) {
+            return wrong(format!("alpha is {}, it must be from 0 to 1", query.alpha));
+        }
+        if query.text.trim().is_empty() {
+            return wrong("the question is empty; ask in plain words".to_owned());
+        }
+        let mut vector = match &query.vector {
+            Some(vector) => vector.clone(),
+            None => self.embed(&query.text)?,
+        };
+        if vector.len() != self.snapshot.dimensions {
+            return wrong(format!(
+                "the question's vector has {} dimensions and the index {}",
+                vector.len(),
+                self.snapshot.dimensions
+            ));
+        }
+        let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+        if !length.is_finite() {
+            return wrong("the question's vector holds values that are no numbers".to_owned());
+        }
+        // A vector that has unit length already keeps its bits.
+        if length > 0.0 && (length - 1.0).abs() > 1e-4 {
+            for x in &mut vector {
+                *x /= length;
+            }
+        }
+        Ok(vector)
+    }
+
+    fn nothing_to_search(&self, filter: Option<&Filter>) -> Option<String> {
+        if self.corpus.tables.is_empty() {
+            return Some("the index holds no tables".to_owned());
+        }
+        filter.and_then(Filter::nothing_left)
+    }
+
+    /// The names of a table's copies, of those that may be found.
+    pub(crate) fn copies(&self, table: u32, allows: impl Fn(u32) -> bool) -> Vec<String> {
+        let is_other = |copy: &u32| *copy != table && allows(*copy);
+        let copies = self.corpus.copies.of_table(table).iter().copied();
+        let name = |copy: u32| self.corpus.key(&self.corpus.tables[copy as usize]).name;
+        copies
+            .filter(is_other)
+            .map(|copy| name(copy).to_owned())
+            .collect()
+    }
+
+    /// A table of a ranking, with what is to be said of it and of the copies that it stands for:
+    /// one of them may be what the question names.
+    fn graded(
+        &self,
+        ranked: Ranked,
+        (query, found, scratch, words): (&Query, &Found, &Scratch, usize),
+        filter: Option<&Filter>,
+    ) -> RankedTable {
+        let allows = |table: &u32| filter.is_none_or(|filter| filter.allows(*table));
+        let copies = self.corpus.copies.of_table(ranked.table).iter().copied();
+        let others = copies.filter(|copy| *copy != ranked.table && allows(copy));
+        let all: Vec<u32> = std::iter::once(ranked.table).chain(others).collect();
+        let covered = all.iter().map(|table| found.covered(scratch, *table));
+        let covered = covered.fold(0.0, f32::max);
+        let exact = all.iter().map(|table| {
+            let column_name = |column| self.column_name(*table, column);
+            found.wholes.of_table(*table, column_name)
+        });
+        let exact = exact.max_by_key(Vec::len).unwrap_or_default();
+        let mut tables = all.iter();
+        let is_named = tables.any(|table| found.wholes.is_named(*table, words));
+        let cosine = ranked.cosine.filter(|_| !found.is_exact);
+        let worth = Grading::worth(covered, cosine, self.table_count());
+        RankedTable {
+            grade: (query.mode == Mode::Limn).then(|| query.grading.of(worth, is_named)),
+            covered,
+            cosine: ranked.cosine,
+            key: self
+                .corpus
+                .key(&self.corpus.tables[ranked.table as usize])
+                .to_key(),
+            score: ranked.score,
+            lexical: ranked.lexical,
+            semantic: ranked.semantic,
+            judged: None,
+            exact,
+            copies: self.copies(ranked.table, |table| allows(&table)),
+            joined: None,
+            table: ranked.table,
+        }
+    }
+
+    /// The name of a column that has a value among many.
+    fn column_name(&self, table: u32, column: u32) -> Option<String> {
+        let table = &self.corpus.tables[table as usize];
+        let reader = &self.corpus.segment_of(table).reader;
+        let name = reader.value_column(table.at(), column);
+        name.unwrap_or_else(|error| {
+            tracing::warn!(%error, "a column that has a value is not named");
+            None
+        })
+    }
+
+    fn take_scratch(&self) -> Scratch {
+        self.scratch
+            .lock()
+            .ok()
+            .and_then(|mut pool| pool.pop())
+            .unwrap_or_default()
+    }
+
+    fn give_back(&self, scratch: Scratch) {
+        if let Ok(mut pool) = self.scratch.lock() {
+            pool.push(scratch);
+        }
+    }
+}

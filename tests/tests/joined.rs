@@ -1,0 +1,156 @@
+//! Tables that join the first one come along; and why others are not found (`limn eval --explain`).
+
+use std::path::Path;
+
+use limn_tests::node::Node;
+use limn_tests::{index_hashed, lake, limn, text};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const QUESTION: &str = "amount of the orders by town";
+
+/// Orders refer to customers, who have towns; a table of towns has the question's word, too, and
+/// fits it better.
+fn shop() -> TempDir {
+    let scratch = TempDir::new().unwrap();
+    let folder = scratch.path().join("lake");
+    let write = |path: &str, header: &str, rows: usize, row: &dyn Fn(usize) -> String| {
+        let rows: String = (0..rows).map(|at| row(at) + "\n").collect();
+        lake::write(&folder, path, &format!("{header}\n{rows}"));
+    };
+    write("sales/orders.csv", "order_no,buyer,amount", 300, &|at| {
+        format!("o-{at},C{:03},{}.5", at % 150, at * 7 % 90)
+    });
+    let header = "code,surname,phone,segment,town";
+    write("crm/customers.csv", header, 200, &|at| {
+        format!(
+            "C{at:03},name {at},{},kind {},place {}",
+            5000 + at,
+            at % 4,
+            at % 40
+        )
+    });
+    write("geo/towns.csv", "town,mayor", 30, &|at| {
+        format!("hamlet {at},person {at}")
+    });
+    index_hashed(&folder, &scratch.path().join("index"), &[]).ok();
+    scratch
+}
+
+fn names(answer: &Value) -> Vec<&str> {
+    let results = answer["results"].as_array().unwrap().iter();
+    results.map(|it| it["table"].as_str().unwrap()).collect()
+}
+
+fn search(index: &Path, more: &[&str]) -> limn_tests::Run {
+    limn(&[&["search", QUESTION, "--index", text(index)], more].concat())
+}
+
+#[test]
+fn what_joins_the_first_table_comes_right_behind_it() {
+    let scratch = shop();
+    let index = scratch.path().join("index");
+    let alone = search(&index, &["--json", "--alone"]).ok();
+    assert_eq!(
+        names(&alone),
+        ["sales/orders", "geo/towns", "crm/customers"]
+    );
+    let answer = search(&index, &["--json"]).ok();
+    assert_eq!(
+        names(&answer),
+        ["sales/orders", "crm/customers", "geo/towns"]
+    );
+    let by = json!({"partner": "sales/orders", "columns": ["code"], "partner_columns": ["buyer"]});
+    assert_eq!(answer["results"][1]["joined"], by);
+    assert_eq!(answer["results"][2]["joined"], Value::Null);
+    // Of one table there is nothing to come along.
+    assert_eq!(names(&search(&index, &["--json", "-k", "1"]).ok()).len(), 1);
+    // Scores are as they were.
+    assert_eq!(answer["results"][1]["score"], alone["results"][2]["score"]);
+    let shown = search(&index, &[]);
+    let line = "joins sales/orders: code = buyer";
+    assert!(shown.stdout.contains(line), "{shown:?}");
+    // Below a prefix nothing else is told of.
+    let below = search(&index, &["--json", "--prefix", "crm"]).ok();
+    assert_eq!(names(&below), ["crm/customers"]);
+    assert_eq!(below["results"][0]["joined"], Value::Null);
+}
+
+#[test]
+fn a_node_tells_of_joins_to_who_may_see_values() {
+    let scratch = shop();
+    let index = scratch.path().join("index");
+    let keys = scratch.path().join("keys.json");
+    let key = |more: &[&str]| {
+        let added = limn(&[&["keys", "add", "--keys", text(&keys), "--json"], more].concat());
+        added.ok()["key"].as_str().unwrap().to_owned()
+    };
+    let (all, blind) = (key(&[]), key(&["--right", "search"]));
+    let node = Node::start(text(&index), &["--keys", text(&keys)]);
+    let search = |key: &str, mode: &str| {
+        let question = QUESTION.replace(' ', "+");
+        node.get_with(key, &format!("/v1/search?q={question}{mode}"))
+            .ok()
+    };
+    let answer = search(&all, "");
+    assert_eq!(names(&answer)[1], "crm/customers");
+    assert_eq!(answer["results"][1]["joined"]["columns"], json!(["code"]));
+    let one_by_one = search(&all, "&mode=tables");
+    assert_eq!(names(&one_by_one)[1], "geo/towns");
+    // That values agree would confirm a guess of them.
+    let answer = search(&blind, "");
+    let joined = answer["results"].as_array().unwrap().iter();
+    assert!(
+        joined.map(|it| &it["joined"]).all(Value::is_null),
+        "{answer}"
+    );
+}
+
+#[test]
+fn a_miss_is_explained() {
+    let scratch = shop();
+    let index = scratch.path().join("index");
+    let questions = scratch.path().join("questions.jsonl");
+    let lines = [
+        json!({"question": "amount of the orders", "tables": ["sales/orders"]}),
+        json!({"question": "amount of orders by mayor zzgrubl", "tables": ["geo/towns", "no/table"]}),
+        json!({"question": "order amount", "tables": ["crm/customers"]}),
+    ];
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    std::fs::write(&questions, lines.join("\n")).unwrap();
+    let eval = |more: &[&str]| {
+        let asked = [
+            "eval",
+            "--index",
+            text(&index),
+            "--questions",
+            text(&questions),
+        ];
+        limn(&[&asked, &["-k", "1", "--explain"][..], more].concat())
+    };
+    let report = eval(&["--json"]).ok();
+    let explained = report["explained"].as_array().unwrap();
+    assert_eq!(explained.len(), 2, "{report}");
+    let second = &explained[0];
+    assert_eq!(second["unknown"], json!(["zzgrubl"]));
+    assert_eq!(second["first"]["table"], "sales/orders");
+    let [towns, reason] = second["missed"][0].as_array().unwrap().as_slice() else {
+        panic!("{second}")
+    };
+    assert_eq!(towns["words"], json!({"names": ["mayor"]}));
+    assert_eq!(towns["lacks"], json!(["amount", "orders"]));
+    assert!(towns["rank"].as_u64() > Some(1), "{towns}");
+    let lacks = "it lacks what 'sales/orders' has: amount, orders";
+    assert_eq!(reason, lacks);
+    let nowhere = &second["missed"][1];
+    assert_eq!(nowhere[1], "the index has no table of this name");
+    assert_eq!(
+        explained[1]["missed"][0][1],
+        "it has none of the question's words"
+    );
+    let shown = eval(&[]);
+    assert!(shown.stdout.contains(lacks), "{shown:?}");
+    // What nothing can be said of is refused.
+    assert_eq!(eval(&["--plain"]).code, 2);
+    assert_eq!(eval(&["--join"]).code, 2);
+}
