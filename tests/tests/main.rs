@@ -7,6 +7,7 @@ mod api_fuzz;
 mod ask;
 mod authorisation;
 mod bad_input;
+mod bench;
 mod books;
 mod catalogs;
 mod cells;

@@ -215,26 +215,28 @@ impl Waiting {
     }
 }
 
-/// How often a line says how many questions are judged, where there is no bar.
+/// How often a line says how many questions are done, where there is no bar.
 const LINE_EVERY: Duration = Duration::from_secs(60);
 
-/// Follows questions being judged: a bar on a terminal, elsewhere a line a minute.
+/// Follows questions being judged or made: a bar on a terminal, elsewhere a line a minute.
 pub struct QuestionBar {
     over: mpsc::Sender<()>,
     thread: JoinHandle<()>,
 }
 
 impl QuestionBar {
-    /// Starts following a counter of questions that goes up to `of`.
-    pub fn start(done: Arc<AtomicUsize>, of: usize) -> Self {
+    /// Starts following a counter of questions that goes up to `of`; `what` becomes of them.
+    pub fn start(what: &'static str, done: Arc<AtomicUsize>, of: usize) -> Self {
         let (over, ended) = mpsc::channel();
         let is_terminal = std::io::stderr().is_terminal();
         let thread = std::thread::spawn(move || {
             let done = || done.load(Ordering::Relaxed);
+            let before = done();
             if !is_terminal {
                 let start = Instant::now();
                 while ended.recv_timeout(LINE_EVERY) == Err(RecvTimeoutError::Timeout) {
-                    say(&judged_of(done(), of, start.elapsed()));
+                    let now = done();
+                    say(&done_of(what, (now, now - before), of, start.elapsed()));
                 }
                 return;
             }
@@ -258,10 +260,12 @@ impl QuestionBar {
     }
 }
 
-fn judged_of(done: usize, of: usize, spent: Duration) -> String {
-    let mut line = format!("judged {done} of {}", plural(of as u64, "question"));
-    if done > 0 {
-        let left = spent.as_secs_f64() / done as f64 * of.saturating_sub(done) as f64;
+/// `done` is how many in all, and how many in the time that was spent.
+fn done_of(what: &str, done: (usize, usize), of: usize, spent: Duration) -> String {
+    let (done, lately) = done;
+    let mut line = format!("{what} {done} of {}", plural(of as u64, "question"));
+    if lately > 0 {
+        let left = spent.as_secs_f64() / lately as f64 * of.saturating_sub(done) as f64;
         line += &format!(", about {} more", seconds(left));
     }
     line

@@ -1,6 +1,7 @@
 //! What the command line says. Each flag is defined once, here; `docs/cli.md` is the contract.
 
 mod ask;
+mod bench;
 mod cells;
 mod context;
 mod find;
@@ -16,6 +17,7 @@ mod values;
 use clap::{ArgAction, Parser, Subcommand};
 
 pub use ask::AskArgs;
+pub use bench::{BenchArgs, BenchCommand, BenchMode, MakeBenchArgs};
 pub use cells::CellsArgs;
 pub use context::{
     AddContextArgs, ContextArgs, ContextCommand, ListContextsArgs, RemoveContextArgs,
@@ -161,6 +163,8 @@ QUESTIONS is a file with one JSON object a line: {\"question\": TEXT, \"tables\"
 hit = share of questions with at least one of their tables among the first k; recall = mean share of \
 their tables found; full = share with all of them.")]
     Eval(EvalArgs),
+    /// Make questions about your own lake, with the tables that answer them.
+    Bench(BenchArgs),
     /// List the tables of an index.
     Tables(TablesArgs),
     /// Show what is known of one table.

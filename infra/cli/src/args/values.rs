@@ -26,6 +26,11 @@ fn up_to(most: usize, text: &str) -> Result<usize, String> {
     }
 }
 
+/// How many questions.
+pub(super) fn number_of_questions(text: &str) -> Result<usize, String> {
+    up_to(100_000, text)
+}
+
 /// How many values; none where it is off.
 pub(super) fn number_of_values(text: &str) -> Result<u32, String> {
     match text.trim() {

@@ -62,7 +62,8 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
         language_model::check_answers(model.as_ref()).await?;
     }
     let options = options(&args, query, model)?;
-    let bar = model.map(|_| QuestionBar::start(Arc::clone(&options.progress), questions.len()));
+    let bar =
+        model.map(|_| QuestionBar::start("judged", Arc::clone(&options.progress), questions.len()));
     let start = Instant::now();
     let explains = args.explain;
     let evaluating = tokio::task::spawn_blocking(move || {
@@ -243,7 +244,7 @@ async fn calibrate(args: EvalArgs, mut questions: Vec<EvalQuestion>) -> anyhow::
     query.joins = joins_of(&args.index.index, searcher.snapshot(), &args.options).await?;
     let options = options(&args, query, Some(&model))?;
     let judge = judge::judge(&args.options.judging, model, 0.0);
-    let bar = QuestionBar::start(Arc::clone(&options.progress), questions.len());
+    let bar = QuestionBar::start("judged", Arc::clone(&options.progress), questions.len());
     let (start, now) = (Instant::now(), Utc::now());
     let date = now.to_rfc3339_opts(SecondsFormat::Secs, true);
     let calibrated = {

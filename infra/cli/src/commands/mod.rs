@@ -1,6 +1,7 @@
 //! One file per command: parse, call the libraries, print.
 
 pub mod ask;
+pub mod bench;
 pub mod cells;
 mod cluster;
 pub mod compact;

@@ -1,0 +1,54 @@
+//! Questions whose answering tables are known, made from one's own lake: PNEUMA's benchmark
+//! generator (SIGMOD 2025, section 6.1) with every statement executed.
+//!
+//! [`make`] visits tables in a seeded order, ten statements a visit, until it has as many questions
+//! as are wanted:
+//!
+//! 1. `sample` reads at most fifty columns and ten rows of a table, by `limn-sql`.
+//! 2. `draw` draws a [`Statement`] over them.
+//! 3. [`Shelf`] executes it: on its own table, where an answer without a row is rejected, then on
+//!    every table that has all of its columns. Those that answer are the question's tables.
+//! 4. `words` puts it in English, from templates.
+//! 5. [`Question`] is the line that `limn eval` reads; [`Earlier`] is what a run that was
+//!    interrupted has left.
+//!
+//! # Guarantees
+//! - Each table of a question answers its statement, and no other table of the snapshot that has
+//!   the columns does. A question of which that could not be found out is rejected.
+//! - Columns that the index withholds, or that hold what is somebody's own, are in no statement;
+//!   values of a private form are in none either.
+//! - Seed, snapshot, mode and prefix decide the questions: a run that goes on after an interruption
+//!   makes those that it would have made. Only a statement that takes too long at one time and not
+//!   at another can differ.
+//! - Nothing is written to the index or the lake.
+//!
+//! # Non-guarantees
+//! Questions from templates say columns and values nearly as the tables do: they are easier than
+//! people's, and compare settings of one lake rather than lakes. A table with the same content under
+//! other column names is not found.
+//!
+//! # Recovery
+//! A question is whole on its line or is made again.
+
+mod draw;
+mod make;
+mod question;
+mod random;
+mod sample;
+mod shelf;
+mod statement;
+mod words;
+
+pub use make::{Ended, Made, MakeError, Settings, make};
+pub use question::{Earlier, Kind, Mode, Origin, Question, ResumeError};
+pub use shelf::Shelf;
+pub use statement::Statement;
+
+/// Statements drawn on one visit to a table.
+pub const STATEMENTS: usize = 10;
+/// Columns of a table that statements are drawn over, at most, and rows that are sampled.
+pub const COLUMNS: usize = 50;
+/// See [`COLUMNS`].
+pub const ROWS: usize = 10;
+/// Tables that a statement is executed on, at most: one whose columns more have is rejected.
+pub const MOST_ANSWERING: usize = 256;

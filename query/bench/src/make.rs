@@ -1,0 +1,396 @@
+//! The making: rounds over the tables, until there are as many questions as are wanted or a limit
+//! is reached.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use limn_segment::is_under;
+use limn_sql::SqlError;
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::question::{Earlier, Kind, Origin, Question};
+use crate::random::Draws;
+use crate::sample::{self, Sample, Unusable};
+use crate::shelf::{Shelf, Verdict};
+use crate::statement::Statement;
+use crate::{MOST_ANSWERING, STATEMENTS, draw, words};
+
+/// What the draws of a round are for, beside its statements.
+const ORDER: u64 = 1;
+const SAMPLE: u64 = 2;
+const STATEMENT: u64 = 3;
+/// Visits without a new question after which there are no more: those to all tables, or so many.
+const BARREN: usize = 10;
+/// Tables that cannot be read, before any that can, after which the lake is taken to be gone.
+const UNREADABLE: usize = 20;
+
+/// What to make.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What decides the questions.
+    pub origin: Origin,
+    /// How many questions.
+    pub questions: usize,
+    /// Visits to tables, at most, those of earlier runs included.
+    pub visits: usize,
+    /// How long this run may take.
+    pub time: Duration,
+    /// Counts the questions that there are, for whoever watches.
+    pub progress: Arc<AtomicUsize>,
+    /// Set where the run is to end.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// There are as many questions as were wanted.
+    Complete,
+    /// All visits are made.
+    Visits,
+    /// The time is over.
+    Time,
+    /// All tables were visited, and none gave a new question.
+    Exhausted,
+    /// It was to end.
+    Stopped,
+}
+
+/// What a run has made.
+#[derive(Clone, Debug, Serialize)]
+pub struct Made {
+    /// How it ended.
+    pub ended: Ended,
+    /// All questions that there are.
+    pub questions: usize,
+    /// Those of earlier runs.
+    pub earlier: usize,
+    /// Statements that this run drew.
+    pub drawn: usize,
+    /// The share of them that became questions, 0 to 1.
+    pub share: f64,
+    /// The others, by why they did not.
+    pub rejected: BTreeMap<&'static str, usize>,
+    /// Visits that this run made.
+    pub visits: usize,
+    /// Tables that gave no statement, by why not.
+    pub passed_over: BTreeMap<&'static str, usize>,
+    /// What was wrong with the first of what could not be read, if any.
+    pub failure: Option<String>,
+    /// Seconds that this run took.
+    pub seconds: f64,
+}
+
+/// Why nothing can be made.
+#[derive(Debug, Error)]
+pub enum MakeError {
+    /// There is no table.
+    #[error(
+        "the index has no table{}: limn tables lists what there is",
+        .below.as_ref().map(|it| format!(" below '{it}'")).unwrap_or_default()
+    )]
+    NoTables {
+        /// The path that was asked for.
+        below: Option<String>,
+    },
+    /// No table that was tried can be read.
+    #[error("none of {tried} tables can be read, so is the lake still there? The first: {first}")]
+    Unreadable {
+        /// Tables that were tried.
+        tried: usize,
+        /// What is wrong with one.
+        first: String,
+    },
+    /// No table that was tried has rows and columns to ask about.
+    #[error(
+        "no table can be asked about: of {tried}, {empty} have no rows, and the others no columns that may be shown"
+    )]
+    Unusable {
+        /// Tables that were tried.
+        tried: usize,
+        /// Those without rows.
+        empty: usize,
+    },
+    /// A question cannot be kept.
+    #[error(transparent)]
+    Kept(#[from] io::Error),
+}
+
+/// Makes questions about the tables of a shelf, and gives each to `keep` once it is whole.
+///
+/// # Errors
+/// There is no table to ask about, or a question cannot be kept.
+pub async fn make(
+    shelf: &Shelf,
+    settings: &Settings,
+    earlier: Earlier,
+    keep: impl FnMut(&Question) -> io::Result<()>,
+) -> Result<Made, MakeError> {
+    let prefix = &settings.origin.prefix;
+    let is_wanted = |at: &usize| {
+        let name = &shelf.entries[*at].key.name;
+        prefix.as_ref().is_none_or(|prefix| is_under(name, prefix))
+    };
+    let tables: Vec<usize> = (0..shelf.entries.len()).filter(is_wanted).collect();
+    if tables.is_empty() {
+        return Err(MakeError::NoTables {
+            below: prefix.clone(),
+        });
+    }
+    let making = Making {
+        shelf,
+        settings,
+        tables,
+        made: Made::after(&earlier),
+        there: earlier,
+        unusable: HashMap::new(),
+        start: Instant::now(),
+        keep,
+    };
+    making.run().await
+}
+
+impl Made {
+    fn after(earlier: &Earlier) -> Made {
+        Made {
+            ended: Ended::Complete,
+            questions: earlier.questions,
+            earlier: earlier.questions,
+            drawn: 0,
+            share: 0.0,
+            rejected: BTreeMap::new(),
+            visits: 0,
+            passed_over: BTreeMap::new(),
+            failure: None,
+            seconds: 0.0,
+        }
+    }
+}
+
+/// A run on its way.
+struct Making<'a, K> {
+    shelf: &'a Shelf,
+    settings: &'a Settings,
+    /// The tables that statements are drawn from.
+    tables: Vec<usize>,
+    there: Earlier,
+    made: Made,
+    /// The tables that gave no sample, with why.
+    unusable: HashMap<usize, &'static str>,
+    start: Instant,
+    keep: K,
+}
+
+impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
+    async fn run(mut self) -> Result<Made, MakeError> {
+        let (mut round, mut first) = match self.there.last {
+            None => (0, 0),
+            Some((round, statement)) => (round, statement + 1),
+        };
+        let (mut order, mut order_of) = (Vec::new(), None);
+        let mut barren = 0;
+        self.made.ended = loop {
+            if let Some(ended) = self.is_over(round, barren) {
+                break ended;
+            }
+            let pass = round / self.tables.len();
+            if order_of != Some(pass) {
+                order.clone_from(&self.tables);
+                let mut draws = Draws::of(&[self.settings.origin.seed, ORDER, pass as u64]);
+                draws.keep(self.tables.len(), &mut order);
+                order_of = Some(pass);
+            }
+            let had = self.there.questions;
+            if let Some(sample) = self.sample(order[round % self.tables.len()], round).await {
+                let table = order[round % self.tables.len()];
+                self.visit((table, &sample), round, first).await?;
+            }
+            self.is_readable()?;
+            barren = match self.there.questions > had {
+                true => 0,
+                false => barren + 1,
+            };
+            (round, first) = (round + 1, 0);
+        };
+        Ok(self.told())
+    }
+
+    fn is_over(&self, round: usize, barren: usize) -> Option<Ended> {
+        let settings = self.settings;
+        let is_over = [
+            (self.there.questions >= settings.questions, Ended::Complete),
+            (settings.stop.load(Ordering::Relaxed), Ended::Stopped),
+            (self.start.elapsed() >= settings.time, Ended::Time),
+            (round >= settings.visits, Ended::Visits),
+            (barren >= self.tables.len().max(BARREN), Ended::Exhausted),
+        ];
+        is_over
+            .into_iter()
+            .find_map(|(is, ended)| is.then_some(ended))
+    }
+
+    /// The sample of a table for a round; none if the table gives none.
+    async fn sample(&mut self, table: usize, round: usize) -> Option<Sample> {
+        self.made.visits += 1;
+        if self.unusable.contains_key(&table) {
+            return None;
+        }
+        let entry = &self.shelf.entries[table];
+        let mut draws = Draws::of(&[self.settings.origin.seed, SAMPLE, round as u64]);
+        let read = match self.shelf.engine(table) {
+            Some(engine) if !entry.is_empty => sample::read(engine, entry, &mut draws).await,
+            _ => Err(Unusable::Empty),
+        };
+        let why = match read {
+            Ok(sample) => return Some(sample),
+            Err(Unusable::Empty) => "empty",
+            Err(Unusable::NoColumns) => "no_columns",
+            Err(Unusable::Unreadable(error)) => {
+                self.failed(table, &error);
+                "unreadable"
+            }
+        };
+        self.unusable.insert(table, why);
+        *self.made.passed_over.entry(why).or_default() += 1;
+        None
+    }
+
+    fn failed(&mut self, table: usize, error: &SqlError) {
+        let name = &self.shelf.entries[table].key.name;
+        let told = || match error.to_string() {
+            text if text.contains(name.as_str()) => text,
+            text => format!("'{name}': {text}"),
+        };
+        self.made.failure.get_or_insert_with(told);
+    }
+
+    /// Draws the statements of a visit, from one on.
+    async fn visit(
+        &mut self,
+        (table, sample): (usize, &Sample),
+        round: usize,
+        first: usize,
+    ) -> Result<(), MakeError> {
+        for at in first..STATEMENTS {
+            // Whether there is time is looked at before each statement: a few may take long.
+            if self.is_over(round, 0).is_some() {
+                return Ok(());
+            }
+            self.made.drawn += 1;
+            let place = [
+                self.settings.origin.seed,
+                STATEMENT,
+                round as u64,
+                at as u64,
+            ];
+            let mut draws = Draws::of(&place);
+            let asked = match draw::statement(sample, &mut draws) {
+                Some(statement) => self.asked(table, statement, &mut draws).await,
+                None => Err("no_column"),
+            };
+            match asked {
+                Ok(question) => {
+                    let question = Question {
+                        round,
+                        statement: at,
+                        ..question
+                    };
+                    (self.keep)(&question)?;
+                    self.there.add(&question);
+                    let count = self.there.questions;
+                    self.settings.progress.store(count, Ordering::Relaxed);
+                }
+                Err(why) => *self.made.rejected.entry(why).or_default() += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// The question that a statement is, or why it is none.
+    async fn asked(
+        &mut self,
+        table: usize,
+        statement: Statement,
+        draws: &mut Draws,
+    ) -> Result<Question, &'static str> {
+        let (question, template) = words::question(&statement, draws);
+        let has = |text: &str| self.there.seen.contains(text);
+        if has(&question) || has(&statement.without_table()) {
+            return Err("repeated");
+        }
+        match self.shelf.ask(table, &statement).await {
+            Verdict::Answers => {}
+            Verdict::DoesNot => return Err("no_row"),
+            Verdict::Cannot(error) | Verdict::Unknown(error) => {
+                self.failed(table, &error);
+                return Err("failed");
+            }
+        }
+        let name = |at: usize| self.shelf.entries[at].key.name.clone();
+        let own = name(table);
+        let mut tables = vec![own.clone()];
+        let others = self.shelf.having(&statement.columns());
+        if others.len() > MOST_ANSWERING {
+            return Err("too_many_tables");
+        }
+        for other in others.into_iter().filter(|it| *it != table) {
+            match self.shelf.ask(other, &statement).await {
+                Verdict::Answers => tables.push(name(other)),
+                Verdict::DoesNot | Verdict::Cannot(_) => {}
+                Verdict::Unknown(error) => {
+                    self.failed(other, &error);
+                    return Err("unsure");
+                }
+            }
+        }
+        tables.sort_unstable();
+        // Lakes may have tables of one name.
+        tables.dedup();
+        Ok(Question {
+            question,
+            tables,
+            kind: Kind::Content,
+            template,
+            sql: statement.sql(&own),
+            table: own,
+            origin: self.settings.origin.clone(),
+            round: 0,
+            statement: 0,
+        })
+    }
+
+    /// Fails where nothing can be asked about: a lake that is gone takes long to find so, table by
+    /// table.
+    fn is_readable(&self) -> Result<(), MakeError> {
+        let tried = self.unusable.len();
+        let is_first = self.made.visits == tried;
+        let of = |why: &str| self.made.passed_over.get(why).copied().unwrap_or_default();
+        match is_first {
+            true if tried >= self.tables.len().min(UNREADABLE) && of("unreadable") == tried => {
+                Err(MakeError::Unreadable {
+                    tried,
+                    first: self.made.failure.clone().unwrap_or_default(),
+                })
+            }
+            true if tried == self.tables.len() => Err(MakeError::Unusable {
+                tried,
+                empty: of("empty"),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn told(mut self) -> Made {
+        let made = &mut self.made;
+        made.questions = self.there.questions;
+        let new = made.questions - made.earlier;
+        made.share = new as f64 / made.drawn.max(1) as f64;
+        made.seconds = self.start.elapsed().as_secs_f64();
+        self.made
+    }
+}

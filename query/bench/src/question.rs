@@ -1,0 +1,234 @@
+//! A question as a line of a file that `limn eval` reads, and what a run has left there.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A question, with the tables that answer it and how it was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// In English.
+    pub question: String,
+    /// The names of all tables that answer it, in order.
+    pub tables: Vec<String>,
+    /// What a table is asked for.
+    pub kind: Kind,
+    /// Which template it is of.
+    pub template: String,
+    /// The statement that it is, of the table that it was drawn from.
+    pub sql: String,
+    /// That table.
+    pub table: String,
+    /// Where it comes from.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// Which visit to a table it is of, from 0.
+    pub round: usize,
+    /// Which statement of that visit, from 0.
+    pub statement: usize,
+}
+
+/// What answers a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// The rows of a table.
+    Content,
+}
+
+/// What puts statements in English.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Templates: easier than people's questions.
+    Template,
+}
+
+/// What decides the questions of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// What puts statements in English.
+    pub mode: Mode,
+    /// What the draws begin with.
+    pub seed: u64,
+    /// The number of the index's snapshot.
+    pub snapshot: u64,
+    /// The snapshot's writer: other indexes have the same numbers.
+    pub writer: String,
+    /// The path that the tables lie below, which statements are drawn from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
+}
+
+/// Why a file cannot be gone on with.
+#[derive(Debug, Error)]
+pub enum ResumeError {
+    /// It is of something else.
+    #[error("{file} has questions {was}, not {wanted}: give another --out, or remove that file")]
+    Other {
+        /// The file.
+        file: String,
+        /// What its questions are of.
+        was: String,
+        /// What is asked for.
+        wanted: String,
+    },
+    /// It has a line that no run wrote.
+    #[error(
+        "{file}, line {line}, is no question of limn bench make ({reason}): give another --out, or remove that file"
+    )]
+    Foreign {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// What an interrupted run has left.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Earlier {
+    /// How many questions there are.
+    pub questions: usize,
+    /// Bytes of whole lines: what is behind them was interrupted.
+    pub whole_bytes: usize,
+    /// The round and statement of the last.
+    pub(crate) last: Option<(usize, usize)>,
+    /// Their texts, and their statements without tables.
+    pub(crate) seen: HashSet<String>,
+}
+
+impl Earlier {
+    /// Reads what a file has of the questions of this origin. The last line may have no end.
+    ///
+    /// # Errors
+    /// It has other questions, or something else.
+    pub fn read(text: &str, file: &str, origin: &Origin) -> Result<Earlier, ResumeError> {
+        let mut earlier = Earlier::default();
+        for (at, line) in text.split_inclusive('\n').enumerate() {
+            if !line.ends_with('\n') {
+                break;
+            }
+            let question: Question =
+                serde_json::from_str(line).map_err(|error| ResumeError::Foreign {
+                    file: file.to_owned(),
+                    line: at + 1,
+                    reason: error.to_string(),
+                })?;
+            if question.origin != *origin {
+                return Err(ResumeError::Other {
+                    file: file.to_owned(),
+                    was: question.origin.words(),
+                    wanted: origin.words(),
+                });
+            }
+            earlier.whole_bytes += line.len();
+            earlier.add(&question);
+        }
+        Ok(earlier)
+    }
+
+    pub(crate) fn add(&mut self, question: &Question) {
+        self.questions += 1;
+        self.last = Some((question.round, question.statement));
+        self.seen.insert(question.question.clone());
+        self.seen.insert(question.asked());
+    }
+}
+
+impl Question {
+    /// The statement without its table.
+    fn asked(&self) -> String {
+        let table = format!(" FROM {}", crate::statement::name(&self.table));
+        self.sql.replacen(&table, "", 1)
+    }
+}
+
+impl Origin {
+    fn words(&self) -> String {
+        let mode = match self.mode {
+            Mode::Template => "templates",
+        };
+        let below = match &self.prefix {
+            Some(prefix) => format!(" below '{prefix}'"),
+            None => String::new(),
+        };
+        format!(
+            "by {mode} with --seed {} of snapshot {} ({}){below}",
+            self.seed, self.snapshot, self.writer
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn origin() -> Origin {
+        Origin {
+            mode: Mode::Template,
+            seed: 3,
+            snapshot: 7,
+            writer: "abc".to_owned(),
+            prefix: None,
+        }
+    }
+
+    fn line(round: usize, statement: usize) -> String {
+        let question = Question {
+            question: format!("How deep is lake {round}.{statement}?"),
+            tables: vec!["lakes".to_owned()],
+            kind: Kind::Content,
+            template: "rows-1".to_owned(),
+            sql: format!("SELECT \"depth\" FROM \"lakes\" WHERE \"id\" = {round}{statement}"),
+            table: "lakes".to_owned(),
+            origin: origin(),
+            round,
+            statement,
+        };
+        serde_json::to_string(&question).unwrap() + "\n"
+    }
+
+    #[test]
+    fn an_interrupted_file_goes_on_behind_its_last_whole_line() {
+        let whole = line(0, 4) + &line(2, 0);
+        let text = whole.clone() + &line(2, 1)[..40];
+        let earlier = Earlier::read(&text, "q.jsonl", &origin()).unwrap();
+        assert_eq!((earlier.questions, earlier.whole_bytes), (2, whole.len()));
+        assert_eq!(earlier.last, Some((2, 0)));
+        let asked = "SELECT \"depth\" WHERE \"id\" = 20";
+        assert!(earlier.seen.contains(asked), "{:?}", earlier.seen);
+        assert_eq!(
+            Earlier::read("", "q", &origin()).unwrap(),
+            Earlier::default()
+        );
+    }
+
+    #[test]
+    fn files_of_something_else_are_refused_with_a_remedy() {
+        let refused = |text: &str, origin: &Origin| {
+            let error = Earlier::read(text, "q.jsonl", origin).unwrap_err();
+            error.to_string()
+        };
+        let other = Origin {
+            seed: 4,
+            prefix: Some("crm".to_owned()),
+            ..origin()
+        };
+        assert_eq!(
+            refused(&line(0, 0), &other),
+            "q.jsonl has questions by templates with --seed 3 of snapshot 7 (abc), not by templates \
+             with --seed 4 of snapshot 7 (abc) below 'crm': give another --out, or remove that file"
+        );
+        let text = line(0, 0) + "{\"question\": \"mine\", \"tables\": []}\n";
+        let refused = refused(&text, &origin());
+        assert!(
+            refused.contains("q.jsonl, line 2") && refused.contains("another --out"),
+            "{refused}"
+        );
+    }
+}
