@@ -1,12 +1,13 @@
 //! The making: rounds over the tables, until there are as many questions as are wanted or a limit
 //! is reached.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use futures::{StreamExt, stream};
 use limn_segment::is_under;
 use limn_sql::SqlError;
 use serde::Serialize;
@@ -25,6 +26,8 @@ const SAMPLE: u64 = 2;
 const STATEMENT: u64 = 3;
 /// Visits without a new question after which there are no more: those to all tables, or so many.
 const BARREN: usize = 10;
+/// Statements that are asked at the same time.
+const AT_ONCE: usize = 4;
 /// Tables that cannot be read, before any that can, after which the lake is taken to be gone.
 const UNREADABLE: usize = 20;
 
@@ -269,99 +272,56 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
         self.made.failure.get_or_insert_with(told);
     }
 
-    /// Draws the statements of a visit, from one on.
+    /// Draws the statements of a visit, from one on, and keeps those that become questions.
     async fn visit(
         &mut self,
         (table, sample): (usize, &Sample),
         round: usize,
         first: usize,
     ) -> Result<(), MakeError> {
-        for at in first..STATEMENTS {
-            // Whether there is time is looked at before each statement: a few may take long.
-            if self.is_over(round, 0).is_some() {
-                return Ok(());
-            }
-            self.made.drawn += 1;
-            let place = [
-                self.settings.origin.seed,
-                STATEMENT,
-                round as u64,
-                at as u64,
-            ];
-            let mut draws = Draws::of(&place);
-            let asked = match draw::statement(sample, &mut draws) {
-                Some(statement) => self.asked(table, statement, &mut draws).await,
-                None => Err("no_column"),
+        let asking = Asking {
+            shelf: self.shelf,
+            origin: &self.settings.origin,
+            table,
+            sample,
+            round,
+        };
+        let seen = &self.there.seen;
+        let drawn: Vec<Drawn> = (first..STATEMENTS).map(|at| asking.draw(at, seen)).collect();
+        // In their order, some at a time.
+        let mut asked = stream::iter(drawn)
+            .map(|drawn| asking.ask(drawn))
+            .buffered(AT_ONCE);
+        // Whether there is time is looked at before each: one may take long.
+        while self.is_over(round, 0).is_none() {
+            let Some(asked) = asked.next().await else {
+                break;
             };
+            self.made.drawn += 1;
+            let has = |text: &str| self.there.seen.contains(text);
             match asked {
+                Ok(question) if has(&question.question) || has(&question.asked()) => {
+                    self.reject("repeated");
+                }
                 Ok(question) => {
-                    let question = Question {
-                        round,
-                        statement: at,
-                        ..question
-                    };
                     (self.keep)(&question)?;
                     self.there.add(&question);
                     let count = self.there.questions;
                     self.settings.progress.store(count, Ordering::Relaxed);
                 }
-                Err(why) => *self.made.rejected.entry(why).or_default() += 1,
+                Err(Rejected { why, failure }) => {
+                    self.reject(why);
+                    if let Some((table, error)) = failure {
+                        self.failed(table, &error);
+                    }
+                }
             }
         }
         Ok(())
     }
 
-    /// The question that a statement is, or why it is none.
-    async fn asked(
-        &mut self,
-        table: usize,
-        statement: Statement,
-        draws: &mut Draws,
-    ) -> Result<Question, &'static str> {
-        let (question, template) = words::question(&statement, draws);
-        let has = |text: &str| self.there.seen.contains(text);
-        if has(&question) || has(&statement.without_table()) {
-            return Err("repeated");
-        }
-        match self.shelf.ask(table, &statement).await {
-            Verdict::Answers => {}
-            Verdict::DoesNot => return Err("no_row"),
-            Verdict::Cannot(error) | Verdict::Unknown(error) => {
-                self.failed(table, &error);
-                return Err("failed");
-            }
-        }
-        let name = |at: usize| self.shelf.entries[at].key.name.clone();
-        let own = name(table);
-        let mut tables = vec![own.clone()];
-        let others = self.shelf.having(&statement.columns());
-        if others.len() > MOST_ANSWERING {
-            return Err("too_many_tables");
-        }
-        for other in others.into_iter().filter(|it| *it != table) {
-            match self.shelf.ask(other, &statement).await {
-                Verdict::Answers => tables.push(name(other)),
-                Verdict::DoesNot | Verdict::Cannot(_) => {}
-                Verdict::Unknown(error) => {
-                    self.failed(other, &error);
-                    return Err("unsure");
-                }
-            }
-        }
-        tables.sort_unstable();
-        // Lakes may have tables of one name.
-        tables.dedup();
-        Ok(Question {
-            question,
-            tables,
-            kind: Kind::Content,
-            template,
-            sql: statement.sql(&own),
-            table: own,
-            origin: self.settings.origin.clone(),
-            round: 0,
-            statement: 0,
-        })
+    fn reject(&mut self, why: &'static str) {
+        *self.made.rejected.entry(why).or_default() += 1;
     }
 
     /// Fails where nothing can be asked about: a lake that is gone takes long to find so, table by
@@ -392,5 +352,91 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
         made.share = new as f64 / made.drawn.max(1) as f64;
         made.seconds = self.start.elapsed().as_secs_f64();
         self.made
+    }
+}
+
+/// A statement that was drawn, and the draws behind it; or why it becomes no question.
+struct Drawn {
+    at: usize,
+    statement: Result<(Statement, Draws), &'static str>,
+}
+
+/// Why a statement became no question, and what failed of which table if that is why.
+struct Rejected {
+    why: &'static str,
+    failure: Option<(usize, SqlError)>,
+}
+
+impl From<&'static str> for Rejected {
+    fn from(why: &'static str) -> Self {
+        let failure = None;
+        Rejected { why, failure }
+    }
+}
+
+/// A visit to a table.
+struct Asking<'a> {
+    shelf: &'a Shelf,
+    origin: &'a Origin,
+    table: usize,
+    sample: &'a Sample,
+    round: usize,
+}
+
+impl Asking<'_> {
+    fn draw(&self, at: usize, seen: &HashSet<String>) -> Drawn {
+        let place = [self.origin.seed, STATEMENT, self.round as u64, at as u64];
+        let mut draws = Draws::of(&place);
+        let statement = match draw::statement(self.sample, &mut draws) {
+            None => Err("no_column"),
+            Some(statement) if seen.contains(&statement.without_table()) => Err("repeated"),
+            Some(statement) => Ok((statement, draws)),
+        };
+        Drawn { at, statement }
+    }
+
+    /// The question that a statement becomes.
+    async fn ask(&self, drawn: Drawn) -> Result<Question, Rejected> {
+        let (statement, mut draws) = drawn.statement?;
+        let failed = |why, table, error| Rejected {
+            why,
+            failure: Some((table, error)),
+        };
+        match self.shelf.ask(self.table, &statement).await {
+            Verdict::Answers => {}
+            Verdict::DoesNot => return Err("no_row".into()),
+            Verdict::Cannot(error) | Verdict::Unknown(error) => {
+                return Err(failed("failed", self.table, error));
+            }
+        }
+        let (question, template) = words::question(&statement, &mut draws);
+        let name = |at: usize| self.shelf.entries[at].key.name.clone();
+        let own = name(self.table);
+        let mut tables = vec![own.clone()];
+        let others = self.shelf.having(&statement.columns());
+        if others.len() > MOST_ANSWERING {
+            return Err("too_many_tables".into());
+        }
+        for other in others.into_iter().filter(|it| *it != self.table) {
+            match self.shelf.ask(other, &statement).await {
+                Verdict::Answers => tables.push(name(other)),
+                Verdict::DoesNot | Verdict::Cannot(_) => {}
+                Verdict::Unknown(error) => return Err(failed("unsure", other, error)),
+            }
+        }
+        tables.sort_unstable();
+        // Lakes may have tables of one name.
+        tables.dedup();
+        Ok(Question {
+            question,
+            tables,
+            kind: Kind::Content,
+            template,
+            sql: statement.sql(&own),
+            table: own,
+            origin: self.origin.clone(),
+            round: self.round,
+            statement: drawn.at,
+        })
     }
 }

@@ -141,7 +141,7 @@ impl Earlier {
 
 impl Question {
     /// The statement without its table.
-    fn asked(&self) -> String {
+    pub(crate) fn asked(&self) -> String {
         let table = format!(" FROM {}", crate::statement::name(&self.table));
         self.sql.replacen(&table, "", 1)
     }

@@ -17,7 +17,7 @@ mod values;
 use clap::{ArgAction, Parser, Subcommand};
 
 pub use ask::AskArgs;
-pub use bench::{BenchArgs, BenchCommand, BenchMode, MakeBenchArgs};
+pub use bench::{BenchArgs, BenchCommand, MakeBenchArgs};
 pub use cells::CellsArgs;
 pub use context::{
     AddContextArgs, ContextArgs, ContextCommand, ListContextsArgs, RemoveContextArgs,

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Makes questions about corpora by `limn bench make` and asks them: how many statements become
+questions and why the others do not, how long it takes, and how often the questions find their tables.
+
+  tests/bench/bench_make.py --limn ~/.cache/limn/target/release/limn --corpora ../shared/corpora \
+      --out tests/bench/results/bench-make.json
+
+The tables of every question are audited by another engine: SQLite executes the statement on every
+CSV that has the columns. Needs nothing but Python 3. Every index is made anew under --work.
+"""
+import argparse
+import csv
+import json
+import os
+import pathlib
+import re
+import shutil
+import sqlite3
+import subprocess
+
+from measured import keep
+
+CORPORA = ["adventureworks", "public_bi"]
+# PNEUMA's content questions, put in English by a model: hit@1 in per cent (its table 2).
+PAPER = {"adventureworks": 81.4, "public_bi": 71.1}
+
+
+def run(arguments):
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    if done.returncode not in (0, 1) or not done.stdout:
+        raise SystemExit(f"{' '.join(arguments)}\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def quoted(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+def load(folder):
+    """The CSVs of a folder as tables of SQLite, and their columns in small letters."""
+    base, columns = sqlite3.connect(":memory:"), {}
+    for path in sorted(folder.glob("*.csv")):
+        with open(path, newline="", encoding="utf-8", errors="replace") as file:
+            rows = list(csv.reader(file))
+        names = [name.strip() for name in rows[0]] if rows else []
+        if not names or len({name.lower() for name in names}) < len(names):
+            continue
+        table = path.stem
+        try:
+            base.execute(f"CREATE TABLE {quoted(table)} ({', '.join(quoted(name) + ' NUMERIC' for name in names)})")
+        except sqlite3.OperationalError:
+            continue
+        places = ", ".join("?" * len(names))
+        whole = ([cell if cell != "" else None for cell in row] for row in rows[1:] if len(row) == len(names))
+        base.executemany(f"INSERT INTO {quoted(table)} VALUES ({places})", whole)
+        columns[table] = {name.lower() for name in names}
+    return base, columns
+
+
+def answers(base, sql):
+    try:
+        return any(None not in row for row in base.execute(sql))
+    except sqlite3.Error:
+        return False
+
+
+def audit(folder, questions):
+    """How many questions have the tables that SQLite finds, and some that do not."""
+    base, columns = load(folder)
+    same, missing, extra, examples, tables = 0, 0, 0, [], 0
+    for question in questions:
+        of = f" FROM {quoted(question['table'])}"
+        before, behind = question["sql"].split(of, 1)
+        named = {name.replace('""', '"').lower() for name in re.findall(r'"((?:[^"]|"")*)"', re.sub(r"'(?:[^']|'')*'", "", before + behind))}
+        found = {table for table, has in columns.items() if named <= has and answers(base, f"{before} FROM {quoted(table)}{behind}")}
+        gold = set(question["tables"])
+        tables += len(gold)
+        same += found == gold
+        missing += len(found - gold)
+        extra += len(gold - found)
+        if found != gold and len(examples) < 5:
+            examples.append({"sql": question["sql"], "only_sqlite": sorted(found - gold)[:3], "only_limn": sorted(gold - found)[:3]})
+    return {"questions": len(questions), "same_tables": same, "tables": tables, "only_sqlite": missing, "only_limn": extra, "examples": examples}
+
+
+def measure(limn, corpus, folder, work, count):
+    index, made = f"{work}/{corpus}.limn", f"{work}/{corpus}.jsonl"
+    shutil.rmtree(index, ignore_errors=True)
+    pathlib.Path(made).unlink(missing_ok=True)
+    indexed = run([limn, "index", str(folder), "--index", index, "--narrate", "off", "--json"])
+    make = [limn, "bench", "make", "--index", index, "-n", str(count), "--seed", "1", "--out", made, "--json"]
+    report = run(make)
+    questions = [json.loads(line) for line in open(made)]
+    row = {"corpus": corpus, "tables": indexed["tables"]["added"], "command": " ".join(make[1:]), "made": report}
+    row["gold_tables_a_question"] = round(sum(len(it["tables"]) for it in questions) / len(questions), 2)
+    row["tables_asked_about"] = len({it["table"] for it in questions})
+    templates = [it["template"].split("-")[0] for it in questions]
+    row["shapes"] = {shape: templates.count(shape) for shape in sorted(set(templates))}
+    row["audit"] = audit(folder, questions)
+    for mode, flags in (("limn", []), ("plain", ["--plain"])):
+        result = run([limn, "eval", "--index", index, "--questions", made, "-k", "1,5", "--judge", "off", "--json"] + flags)
+        row[mode] = {f"hit@{k}": round(100 * shares["hit"], 1) for k, shares in result["k"].items()}
+        row[mode]["mrr"] = round(result["mrr"], 3)
+        by_shape = {}
+        misses = {miss["question"] for miss in result["misses"]}
+        for it, shape in zip(questions, templates):
+            by_shape.setdefault(shape, []).append(it["question"] not in misses)
+        row[mode]["hit@5 by shape"] = {shape: round(100 * sum(hits) / len(hits), 1) for shape, hits in sorted(by_shape.items())}
+    row["paper_hit@1_of_model_questions"] = PAPER.get(corpus)
+    return row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--limn", required=True, help="the binary to measure")
+    parser.add_argument("--corpora", required=True, help="the folder of the corpora")
+    parser.add_argument("--work", default="/tmp/limn-bench-make")
+    parser.add_argument("--only", help="comma-separated corpora")
+    parser.add_argument("-n", type=int, default=500)
+    parser.add_argument("--out")
+    arguments = parser.parse_args()
+    os.makedirs(arguments.work, exist_ok=True)
+    rows = []
+    for corpus in arguments.only.split(",") if arguments.only else CORPORA:
+        folder = pathlib.Path(arguments.corpora) / corpus / "tables"
+        row = measure(arguments.limn, corpus, folder, arguments.work, arguments.n)
+        rows.append(row)
+        print(json.dumps(row, indent=1), flush=True)
+    if arguments.out:
+        keep(arguments.out, "limn bench make, template mode: yield, seconds, causes of rejection, tables audited by SQLite; hit in per cent of limn eval and limn eval --plain", rows)
+
+
+if __name__ == "__main__":
+    main()
