@@ -36,23 +36,26 @@ def quoted(name):
     return '"' + name.replace('"', '""') + '"'
 
 
-def load(folder):
-    """The CSVs of a folder as tables of SQLite, and their columns in small letters."""
-    base, columns = sqlite3.connect(":memory:"), {}
-    for path in sorted(folder.glob("*.csv")):
-        with open(path, newline="", encoding="utf-8", errors="replace") as file:
-            rows = list(csv.reader(file))
-        names = [name.strip() for name in rows[0]] if rows else []
-        if not names or len({name.lower() for name in names}) < len(names):
+def load(folder, tables):
+    """Tables of limn as tables of SQLite, and their columns in small letters. `NAME_*` is made of all
+    files of such names that are no tables of their own."""
+    base, columns, alone = sqlite3.connect(":memory:"), {}, set(tables)
+    for table in tables:
+        files = [path for path in sorted(folder.glob(f"{table}.csv")) if path.stem == table or path.stem not in alone]
+        read = []
+        for path in files:
+            with open(path, newline="", encoding="utf-8", errors="replace") as file:
+                read.append(list(csv.reader(file)))
+        heads = [[name.strip() for name in rows[0]] if rows else [] for rows in read]
+        # SQLite has no names that differ by case alone.
+        names = list({name.lower(): name for head in heads for name in head}.values())
+        if not names or any(len({name.lower() for name in head}) < len(head) for head in heads):
             continue
-        table = path.stem
-        try:
-            base.execute(f"CREATE TABLE {quoted(table)} ({', '.join(quoted(name) + ' NUMERIC' for name in names)})")
-        except sqlite3.OperationalError:
-            continue
-        places = ", ".join("?" * len(names))
-        whole = ([cell if cell != "" else None for cell in row] for row in rows[1:] if len(row) == len(names))
-        base.executemany(f"INSERT INTO {quoted(table)} VALUES ({places})", whole)
+        base.execute(f"CREATE TABLE {quoted(table)} ({', '.join(quoted(name) + ' NUMERIC' for name in names)})")
+        for head, rows in zip(heads, read):
+            into, places = ", ".join(map(quoted, head)), ", ".join("?" * len(head))
+            whole = ([cell if cell != "" else None for cell in row] for row in rows[1:] if len(row) == len(head))
+            base.executemany(f"INSERT INTO {quoted(table)} ({into}) VALUES ({places})", whole)
         columns[table] = {name.lower() for name in names}
     return base, columns
 
@@ -64,23 +67,23 @@ def answers(base, sql):
         return False
 
 
-def audit(folder, questions):
+def audit(folder, tables, questions):
     """How many questions have the tables that SQLite finds, and some that do not."""
-    base, columns = load(folder)
-    same, missing, extra, examples, tables = 0, 0, 0, [], 0
+    base, columns = load(folder, tables)
+    same, missing, extra, examples, golds = 0, 0, 0, [], 0
     for question in questions:
         of = f" FROM {quoted(question['table'])}"
         before, behind = question["sql"].split(of, 1)
         named = {name.replace('""', '"').lower() for name in re.findall(r'"((?:[^"]|"")*)"', re.sub(r"'(?:[^']|'')*'", "", before + behind))}
         found = {table for table, has in columns.items() if named <= has and answers(base, f"{before} FROM {quoted(table)}{behind}")}
         gold = set(question["tables"])
-        tables += len(gold)
+        golds += len(gold)
         same += found == gold
         missing += len(found - gold)
         extra += len(gold - found)
         if found != gold and len(examples) < 5:
             examples.append({"sql": question["sql"], "only_sqlite": sorted(found - gold)[:3], "only_limn": sorted(gold - found)[:3]})
-    return {"questions": len(questions), "same_tables": same, "tables": tables, "only_sqlite": missing, "only_limn": extra, "examples": examples}
+    return {"questions": len(questions), "same_tables": same, "tables": golds, "not_in_sqlite": len(tables) - len(columns), "only_sqlite": missing, "only_limn": extra, "examples": examples}
 
 
 def measure(limn, corpus, folder, work, count):
@@ -96,7 +99,8 @@ def measure(limn, corpus, folder, work, count):
     row["tables_asked_about"] = len({it["table"] for it in questions})
     templates = [it["template"].split("-")[0] for it in questions]
     row["shapes"] = {shape: templates.count(shape) for shape in sorted(set(templates))}
-    row["audit"] = audit(folder, questions)
+    tables = [it["table"] for it in run([limn, "tables", "--index", index, "--json"])]
+    row["audit"] = audit(folder, tables, questions)
     for mode, flags in (("limn", []), ("plain", ["--plain"])):
         result = run([limn, "eval", "--index", index, "--questions", made, "-k", "1,5", "--judge", "off", "--json"] + flags)
         row[mode] = {f"hit@{k}": round(100 * shares["hit"], 1) for k, shares in result["k"].items()}

@@ -105,7 +105,7 @@ fn questions_of_the_example_lake_are_answered_by_their_tables_and_no_others() {
     let index = made.at("index");
     let listed = limn(&["tables", "--index", text(&index), "--json"]).ok();
     let listed = listed.as_array().unwrap().iter();
-    let all: Vec<&str> = listed.map(|it| it["name"].as_str().unwrap()).collect();
+    let all: Vec<&str> = listed.map(|it| it["table"].as_str().unwrap()).collect();
     assert_eq!(all.len(), 22);
     let questions = made.questions("q.jsonl");
     assert_eq!(questions.len(), 25);

@@ -287,7 +287,9 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
             round,
         };
         let seen = &self.there.seen;
-        let drawn: Vec<Drawn> = (first..STATEMENTS).map(|at| asking.draw(at, seen)).collect();
+        let drawn: Vec<Drawn> = (first..STATEMENTS)
+            .map(|at| asking.draw(at, seen))
+            .collect();
         // In their order, some at a time.
         let mut asked = stream::iter(drawn)
             .map(|drawn| asking.ask(drawn))

@@ -21,7 +21,9 @@ pub struct Shelf {
 /// What is known of a table before it is read.
 pub(crate) struct Entry {
     pub(crate) key: TableKey,
-    /// The names of its columns that may be shown.
+    /// The names of its columns.
+    names: Vec<String>,
+    /// Those that may be shown.
     shown: HashSet<String>,
     /// Whether the index knows that it has no rows.
     pub(crate) is_empty: bool,
@@ -29,21 +31,29 @@ pub(crate) struct Entry {
 
 impl Entry {
     fn of(record: &TableRecord) -> Entry {
-        let is_hidden = |name: &str| {
-            let mut of_name = record.columns.iter().filter(|it| it.name == name);
-            of_name.any(|it| it.withheld || it.sensitive.is_some())
-        };
-        let names = record.columns.iter().map(|it| it.name.as_str());
-        let names: HashSet<&str> = names.collect();
+        let hidden = record.columns.iter();
+        let hidden = hidden.filter(|it| it.withheld || it.sensitive.is_some());
+        let hidden: HashSet<&str> = hidden.map(|it| it.name.as_str()).collect();
+        let names = record.columns.iter().map(|it| it.name.clone());
+        let names: Vec<String> = names.collect();
         Entry {
             key: record.key(),
             shown: names
-                .into_iter()
-                .filter(|name| !is_hidden(name))
-                .map(str::to_owned)
+                .iter()
+                .filter(|it| !hidden.contains(it.as_str()))
+                .cloned()
                 .collect(),
+            names,
             is_empty: record.rows == Some(0) && record.rows_exact,
         }
+    }
+
+    /// What the table calls a column: as it is written, or but for case.
+    fn own_name(&self, column: &str) -> String {
+        let exact = self.names.iter().find(|it| *it == column);
+        let small = column.to_lowercase();
+        let like = || self.names.iter().find(|it| it.to_lowercase() == small);
+        exact.or_else(like).map_or(column, |it| it).to_owned()
     }
 
     /// Whether statements may name a column.
@@ -124,12 +134,14 @@ impl Shelf {
         first.iter().filter(in_all).copied().collect()
     }
 
-    /// Executes a statement on a table.
+    /// Executes a statement on a table, whose columns may be written in another case.
     pub(crate) async fn ask(&self, at: usize, statement: &Statement) -> Verdict {
         let Some(engine) = self.engine(at) else {
             return Verdict::DoesNot;
         };
-        let sql = statement.sql(&self.entries[at].key.name);
+        let entry = &self.entries[at];
+        let own = statement.renamed(|column| entry.own_name(column));
+        let sql = own.sql(&entry.key.name);
         match has_whole_row(engine, &sql).await {
             Ok(true) => Verdict::Answers,
             Ok(false) => Verdict::DoesNot,

@@ -117,6 +117,29 @@ impl Statement {
         columns
     }
 
+    /// The statement with other names of columns.
+    pub(crate) fn renamed(&self, name: impl Fn(&str) -> String) -> Statement {
+        let mut renamed = self.clone();
+        let value = |it: &mut Aggregate| it.column = name(&it.column);
+        match &mut renamed.select {
+            Select::Rows { columns, order } => {
+                columns.iter_mut().for_each(|it| *it = name(it));
+                order.iter_mut().for_each(|it| it.column = name(&it.column));
+            }
+            Select::Values { first, second } => {
+                std::iter::once(first).chain(second).for_each(value);
+            }
+            Select::Groups { by, value: of, .. } => {
+                *by = name(by);
+                value(of);
+            }
+        }
+        for predicate in &mut renamed.predicates {
+            predicate.column = name(&predicate.column);
+        }
+        renamed
+    }
+
     fn selected(&self) -> String {
         match &self.select {
             Select::Rows { columns, .. } => {
@@ -269,5 +292,10 @@ pub(crate) mod tests {
             "SELECT sum(\"a\"), min(\"b\") FROM \"t\" WHERE \"a\" = 1e3"
         );
         assert_eq!(values.columns(), ["a", "b"]);
+        for statement in [rows, groups, values] {
+            let renamed = statement.renamed(str::to_uppercase);
+            let is_large = |it: &&str| **it == it.to_uppercase();
+            assert!(renamed.columns().iter().all(is_large), "{renamed:?}");
+        }
     }
 }
