@@ -8,7 +8,8 @@
 //! 2. `draw` draws a [`Statement`] over them.
 //! 3. [`Shelf`] executes it: on its own table, where an answer without a row is rejected, then on
 //!    every table that has all of its columns. Those that answer are the question's tables.
-//! 4. `words` puts it in English, from templates.
+//! 4. `words` puts it in English, from templates; or `by_model` lets a language model do so, and
+//!    checks that the question comes to the same `clauses` again.
 //! 5. [`Question`] is the line that `limn eval` reads; [`Earlier`] is what a run that was
 //!    interrupted has left.
 //!
@@ -30,6 +31,8 @@
 //! # Recovery
 //! A question is whole on its line or is made again.
 
+mod by_model;
+mod clauses;
 mod draw;
 mod make;
 mod question;

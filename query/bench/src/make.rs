@@ -8,11 +8,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::{StreamExt, stream};
+use limn_models::LanguageModel;
 use limn_segment::is_under;
 use limn_sql::SqlError;
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::by_model::{self, NotSaid, Way};
 use crate::question::{Earlier, Kind, Origin, Question};
 use crate::random::Draws;
 use crate::sample::{self, Sample, Unusable};
@@ -26,16 +28,18 @@ const SAMPLE: u64 = 2;
 const STATEMENT: u64 = 3;
 /// Visits without a new question after which there are no more: those to all tables, or so many.
 const BARREN: usize = 10;
-/// Statements that are asked at the same time.
+/// Statements that are asked at the same time; with a model all of a visit, so that it has batches.
 const AT_ONCE: usize = 4;
 /// Tables that cannot be read, before any that can, after which the lake is taken to be gone.
 const UNREADABLE: usize = 20;
 
 /// What to make.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Settings {
     /// What decides the questions.
     pub origin: Origin,
+    /// What puts statements in English where [`Mode::Model`](crate::Mode::Model) is asked for.
+    pub model: Option<Arc<dyn LanguageModel>>,
     /// How many questions.
     pub questions: usize,
     /// Visits to tables, at most, those of earlier runs included.
@@ -254,7 +258,7 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
             Err(Unusable::Empty) => "empty",
             Err(Unusable::NoColumns) => "no_columns",
             Err(Unusable::Unreadable(error)) => {
-                self.failed(table, &error);
+                self.failed(table, &error.to_string());
                 "unreadable"
             }
         };
@@ -263,11 +267,11 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
         None
     }
 
-    fn failed(&mut self, table: usize, error: &SqlError) {
+    fn failed(&mut self, table: usize, error: &str) {
         let name = &self.shelf.entries[table].key.name;
-        let told = || match error.to_string() {
-            text if text.contains(name.as_str()) => text,
-            text => format!("'{name}': {text}"),
+        let told = || match error.contains(name.as_str()) {
+            true => error.to_owned(),
+            false => format!("'{name}': {error}"),
         };
         self.made.failure.get_or_insert_with(told);
     }
@@ -282,6 +286,7 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
         let asking = Asking {
             shelf: self.shelf,
             origin: &self.settings.origin,
+            model: self.settings.model.as_deref(),
             table,
             sample,
             round,
@@ -291,9 +296,12 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
             .map(|at| asking.draw(at, seen))
             .collect();
         // In their order, some at a time.
-        let mut asked = stream::iter(drawn)
-            .map(|drawn| asking.ask(drawn))
-            .buffered(AT_ONCE);
+        let mut asked = stream::iter(drawn).map(|drawn| asking.ask(drawn)).buffered(
+            match self.settings.model {
+                None => AT_ONCE,
+                Some(_) => STATEMENTS,
+            },
+        );
         // Whether there is time is looked at before each: one may take long.
         while self.is_over(round, 0).is_none() {
             let Some(asked) = asked.next().await else {
@@ -366,7 +374,7 @@ struct Drawn {
 /// Why a statement became no question, and what failed of which table if that is why.
 struct Rejected {
     why: &'static str,
-    failure: Option<(usize, SqlError)>,
+    failure: Option<(usize, String)>,
 }
 
 impl From<&'static str> for Rejected {
@@ -380,6 +388,7 @@ impl From<&'static str> for Rejected {
 struct Asking<'a> {
     shelf: &'a Shelf,
     origin: &'a Origin,
+    model: Option<&'a dyn LanguageModel>,
     table: usize,
     sample: &'a Sample,
     round: usize,
@@ -397,12 +406,39 @@ impl Asking<'_> {
         Drawn { at, statement }
     }
 
+    /// A statement in English, and how it came to that.
+    async fn said(
+        &self,
+        statement: &Statement,
+        draws: &mut Draws,
+    ) -> Result<(String, String), Rejected> {
+        let Some(model) = self.model else {
+            return Ok(words::question(statement, draws));
+        };
+        match by_model::question(model, self.sample, statement, draws).await {
+            Ok((question, way)) => {
+                let way = match way {
+                    Way::Said => "said",
+                    Way::Reworded => "reworded",
+                };
+                Ok((question, format!("{}-{way}", words::shape(statement))))
+            }
+            Err(NotSaid::NoQuestion) => Err("no_question".into()),
+            Err(NotSaid::Cycle) => Err("cycle".into()),
+            Err(NotSaid::Reworded) => Err("rewording".into()),
+            Err(NotSaid::Failed(error)) => Err(Rejected {
+                why: "model_failed",
+                failure: Some((self.table, error.to_string())),
+            }),
+        }
+    }
+
     /// The question that a statement becomes.
     async fn ask(&self, drawn: Drawn) -> Result<Question, Rejected> {
         let (statement, mut draws) = drawn.statement?;
-        let failed = |why, table, error| Rejected {
+        let failed = |why, table, error: SqlError| Rejected {
             why,
-            failure: Some((table, error)),
+            failure: Some((table, error.to_string())),
         };
         match self.shelf.ask(self.table, &statement).await {
             Verdict::Answers => {}
@@ -411,7 +447,7 @@ impl Asking<'_> {
                 return Err(failed("failed", self.table, error));
             }
         }
-        let (question, template) = words::question(&statement, &mut draws);
+        let (question, template) = self.said(&statement, &mut draws).await?;
         let name = |at: usize| self.shelf.entries[at].key.name.clone();
         let own = name(self.table);
         let mut tables = vec![own.clone()];

@@ -43,6 +43,8 @@ pub enum Kind {
 pub enum Mode {
     /// Templates: easier than people's questions.
     Template,
+    /// A language model, whose questions are checked by their way back.
+    Model,
 }
 
 /// What decides the questions of a file.
@@ -59,6 +61,9 @@ pub struct Origin {
     /// The path that the tables lie below, which statements are drawn from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
+    /// The language model, where one puts statements in English.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// Why a file cannot be gone on with.
@@ -150,7 +155,8 @@ impl Question {
 impl Origin {
     fn words(&self) -> String {
         let mode = match self.mode {
-            Mode::Template => "templates",
+            Mode::Template => "templates".to_owned(),
+            Mode::Model => format!("model {}", self.model.as_deref().unwrap_or_default()),
         };
         let below = match &self.prefix {
             Some(prefix) => format!(" below '{prefix}'"),
@@ -175,6 +181,7 @@ mod tests {
             snapshot: 7,
             writer: "abc".to_owned(),
             prefix: None,
+            model: None,
         }
     }
 

@@ -3,22 +3,32 @@
 use crate::random::Draws;
 use crate::statement::{Aggregate, Function, Order, Predicate, Select, Side, Statement, Test};
 
+/// What a statement asks for, in a word.
+pub(crate) fn shape(statement: &Statement) -> &'static str {
+    match &statement.select {
+        Select::Rows { order: None, .. } => "rows",
+        Select::Rows { order: Some(_), .. } => "first",
+        Select::Values { .. } => "values",
+        Select::Groups { .. } => "groups",
+    }
+}
+
 /// A question and the name of its template.
 pub(crate) fn question(statement: &Statement, draws: &mut Draws) -> (String, String) {
     let conditions = conditions(&statement.predicates, draws);
-    let (kind, texts) = match &statement.select {
+    let texts = match &statement.select {
         Select::Rows {
             columns,
             order: None,
-        } => ("rows", rows(columns, &conditions)),
+        } => rows(columns, &conditions),
         Select::Rows {
             columns,
             order: Some(order),
-        } => ("first", first(columns, order, &conditions, draws)),
+        } => first(columns, order, &conditions, draws),
         Select::Values { first, second } => {
             let values = std::iter::once(first).chain(second);
             let values: Vec<String> = values.map(|it| value(it, draws)).collect();
-            ("values", of_all(&values.join(" and the "), &conditions))
+            of_all(&values.join(" and the "), &conditions)
         }
         Select::Groups {
             by,
@@ -26,12 +36,12 @@ pub(crate) fn question(statement: &Statement, draws: &mut Draws) -> (String, Str
             having,
         } => {
             let having = having.as_ref().map(|(side, than)| (*side, than.as_str()));
-            ("groups", groups(by, &value(of, draws), having, &conditions))
+            groups(by, &value(of, draws), having, &conditions)
         }
     };
     let at = draws.below(texts.len());
     let text = texts.into_iter().nth(at).unwrap_or_default();
-    (text, format!("{kind}-{}", at + 1))
+    (text, format!("{}-{}", shape(statement), at + 1))
 }
 
 fn rows(columns: &[String], conditions: &str) -> Vec<String> {
@@ -140,7 +150,7 @@ fn list(columns: &[String]) -> String {
 
 /// A column's name as words: `OrderQty` and `order_qty` as "order qty", `VATNumber` as "VAT
 /// number".
-fn words(name: &str) -> String {
+pub(crate) fn words(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     let mut said: Vec<String> = vec![String::new()];
     for (at, &c) in letters.iter().enumerate() {

@@ -7,7 +7,7 @@ use clap::{Subcommand, ValueEnum};
 
 use super::lake::size;
 use super::values::number_of_questions;
-use super::{AccessArgs, IndexPlace, JsonOutput, MORE, Under, duration};
+use super::{AccessArgs, IndexPlace, JsonOutput, MORE, ModelOptions, Under, duration};
 
 #[derive(Debug, clap::Args)]
 pub struct BenchArgs {
@@ -62,6 +62,8 @@ pub struct MakeBenchArgs {
     /// Memory for a statement; what does not fit goes to temporary files, ten times as much at most.
     #[arg(help_heading = MORE, long, value_name = "SIZE", default_value = "1GiB", value_parser = size)]
     pub memory: u64,
+    #[command(flatten, next_help_heading = "Language models")]
+    pub model: ModelOptions,
     #[command(flatten, next_help_heading = "The lake's store")]
     pub access: AccessArgs,
 }
@@ -70,12 +72,15 @@ pub struct MakeBenchArgs {
 pub enum BenchMode {
     /// Templates, without a model: easier questions than people's.
     Template,
+    /// A language model (--model); each question is checked by putting it in SQL again.
+    Model,
 }
 
 impl From<BenchMode> for limn_bench::Mode {
     fn from(mode: BenchMode) -> Self {
         match mode {
             BenchMode::Template => Self::Template,
+            BenchMode::Model => Self::Model,
         }
     }
 }

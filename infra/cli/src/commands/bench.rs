@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::Outcome;
 use crate::args::{BenchArgs, BenchCommand, MakeBenchArgs};
 use crate::commands::sql::{SPILLED, opener};
-use crate::commands::{newest, print_json};
+use crate::commands::{language_model, newest, print_json};
 use crate::interrupt::{INTERRUPTED, Interrupts};
 use crate::progress::{QuestionBar, say};
 use crate::text::{count, one_line, plural, seconds};
@@ -37,8 +37,17 @@ async fn make_questions(args: MakeBenchArgs) -> anyhow::Result<Outcome> {
     }
     let index = IndexStore::open(&args.index.index)?;
     let snapshot = newest(&index).await?;
+    let mode = Mode::from(args.mode);
+    let model = match mode {
+        Mode::Template => None,
+        Mode::Model => Some(language_model::open(&args.model).await?),
+    };
+    if let Some(model) = &model {
+        language_model::check_answers(model.as_ref()).await?;
+    }
     let origin = Origin {
-        mode: args.mode.into(),
+        mode,
+        model: model.as_ref().map(|it| it.id().to_string()),
         seed: args.seed,
         snapshot: snapshot.number,
         writer: snapshot.writer.clone(),
@@ -58,6 +67,7 @@ async fn make_questions(args: MakeBenchArgs) -> anyhow::Result<Outcome> {
     let shelf = Shelf::new(tables, opener(args.access.to_lake()), &limits);
     let settings = Settings {
         origin,
+        model,
         questions: args.n,
         visits: args.max_tables.unwrap_or(args.n.max(VISITS)),
         time: args.max_time,
@@ -199,6 +209,10 @@ fn words(cause: &str) -> &str {
         "repeated" => "asked before",
         "failed" => "that failed",
         "too_many_tables" => "whose columns too many tables have",
+        "no_question" => "for which the model wrote no question",
+        "cycle" => "whose question came to another statement",
+        "rewording" => "whose question could not be worded anew",
+        "model_failed" => "for which the model failed",
         "unsure" => "that a table could not be asked",
         "empty" => "without rows",
         "no_columns" => "without columns that may be shown",
@@ -213,6 +227,7 @@ fn notes(mode: Mode, ended: Ended) -> Vec<&'static str> {
             "questions from templates say columns and values nearly as the tables do: they are easier than people's",
             "content questions only: a template that asks for a table by its context could only repeat the context",
         ],
+        Mode::Model => vec!["content questions only: questions about contexts are not made yet"],
     };
     notes.extend(match ended {
         Ended::Complete => None,
