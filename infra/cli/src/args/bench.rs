@@ -49,10 +49,10 @@ pub struct MakeBenchArgs {
     #[command(flatten)]
     pub under: Under,
     /// Visits to tables at most, ten statements each [default: as many as questions, at least 100]
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = MORE, long, value_name = "N")]
     pub max_tables: Option<usize>,
     /// How long the run may take.
-    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
+    #[arg(help_heading = MORE, long, value_name = "TIME", default_value = "1h", value_parser = duration)]
     pub max_time: Duration,
     #[command(flatten)]
     pub json: JsonOutput,
