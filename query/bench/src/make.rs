@@ -302,9 +302,10 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
                 Some(_) => STATEMENTS,
             },
         );
-        // Whether there is time is looked at before each: one may take long.
+        // Nobody waits longer than there is time: a model may take long.
         while self.is_over(round, 0).is_none() {
-            let Some(asked) = asked.next().await else {
+            let left = self.settings.time.saturating_sub(self.start.elapsed());
+            let Ok(Some(asked)) = tokio::time::timeout(left, asked.next()).await else {
                 break;
             };
             self.made.drawn += 1;
