@@ -427,7 +427,7 @@ impl IndexSettings {
     pub fn check_against(&self, snapshot: &Snapshot) -> Result<(), PipelineError> {
         if snapshot.embedder != self.embedder {
             return Err(PipelineError::Settings(format!(
-                "the index was made with embedder '{}', this run has '{}'; use the same embedder (--embedder) or another --index",
+                "the index was made with embedder '{}', this run has '{}'; use the same embedder or another --index: --embedder says which",
                 snapshot.embedder, self.embedder
             )));
         }
