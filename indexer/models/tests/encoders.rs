@@ -108,6 +108,7 @@ fn floats_give_the_references_vectors() {
 
 #[test]
 fn integers_give_cosines_near_the_references() {
+    let mut wrong = Vec::new();
     for name in ALL {
         let expected = expected(name);
         let encoder = load(&fixture(name)).unwrap();
@@ -123,8 +124,11 @@ fn integers_give_cosines_near_the_references() {
             }
         }
         println!("{name}: a vector is {own:.5} from its own, cosines err by {pairs:.5}");
-        assert!(own < 1e-2 && pairs < 1e-2, "{name}: {own}, {pairs}");
+        if own > 1e-2 || pairs > 1e-2 {
+            wrong.push(name);
+        }
     }
+    assert_eq!(wrong, Vec::<&str>::new());
 }
 
 #[test]
@@ -147,18 +151,23 @@ fn texts_are_cut_into_the_references_tokens() {
 
 #[test]
 fn text_beyond_the_window_is_not_read() {
+    let bare = |card: Value| {
+        let mut whole = json!({"question": "", "passage": ""});
+        whole["window"] = card;
+        whole
+    };
     for name in ALL {
-        let encoder = load(&fixture(name)).unwrap();
+        let encoder = with_card(name, &bare(Value::Null));
         let words = "lake river depth ".repeat(100);
         assert!(encoder.count_tokens(&words) > encoder.window());
         let more = format!("{words} and another end");
         let vectors = encoder.embed(&[&words, &more]).unwrap();
         assert!(bits(&vectors[..1]) == bits(&vectors[1..]), "{name}");
-        let short = with_card(name, &json!({"window": 12}));
+        let short = with_card(name, &bare(json!(12)));
         assert_eq!(short.window(), 12);
         assert_ne!(short.id(), encoder.id());
-        let vectors = short.embed(&[&words, "lake river depth"]).unwrap();
-        let full = encoder.embed(&[&words, "lake river depth"]).unwrap();
+        let vectors = short.embed(&[&words, "lake river"]).unwrap();
+        let full = encoder.embed(&[&words, "lake river"]).unwrap();
         assert!(bits(&vectors[..1]) != bits(&full[..1]), "{name}");
         assert!(bits(&vectors[1..]) == bits(&full[1..]), "{name}");
     }

@@ -198,7 +198,7 @@ impl Encoder {
         }
     }
 
-    /// A text as the tokenizer gets it: sentence-transformers, too, takes white space off its ends.
+    /// A text as the tokenizer gets it.
     fn prepared<'a>(&self, side: Side, text: &'a str) -> Cow<'a, str> {
         let Description {
             prefixes,
@@ -210,8 +210,8 @@ impl Encoder {
             Side::Passage => &prefixes.passage,
         };
         let whole = match prefix.as_str() {
-            "" => Cow::Borrowed(text.trim()),
-            prefix => Cow::Owned(format!("{prefix}{text}").trim().to_owned()),
+            "" => Cow::Borrowed(text),
+            prefix => Cow::Owned(format!("{prefix}{text}")),
         };
         match lowercases {
             true => Cow::Owned(whole.to_lowercase()),

@@ -157,7 +157,8 @@ impl Shape {
     /// Why the integer engine does not compute it, if so.
     pub fn integer_refusal(&self) -> Option<String> {
         let fits = self.hidden.is_multiple_of(PANEL)
-            && self.inner.is_multiple_of(PANEL)
+            && self.widened().is_multiple_of(PANEL)
+            && self.inner.is_multiple_of(LANES)
             && self.head().is_multiple_of(LANES);
         (!fits).then(|| {
             format!(

@@ -24,10 +24,11 @@ pub(crate) struct TextTokens {
 }
 
 enum Way {
-    /// BERT's, with its file: the library is loaded when there is text beyond ASCII.
+    /// BERT's, with its file's place and text: the library reads it when there is text beyond ASCII.
     WordPiece {
         words: Box<WordPiece>,
         file: PathBuf,
+        json: Vec<u8>,
         library: OnceLock<Result<Tokenizer, ModelError>>,
     },
     /// Any other.
@@ -64,9 +65,10 @@ impl TextTokens {
             Some(words) => Way::WordPiece {
                 words: Box::new(words),
                 file: file.to_owned(),
+                json,
                 library: OnceLock::new(),
             },
-            None => Way::Library(Box::new(AnyTokens::load(file, vocabulary)?)),
+            None => Way::Library(Box::new(AnyTokens::load(file, &json, vocabulary)?)),
         };
         let tokens = Self {
             model: model.to_owned(),
@@ -135,12 +137,13 @@ impl TextTokens {
         text: &str,
         visit: &mut impl FnMut(u32) -> ControlFlow<()>,
     ) -> Result<(), ModelError> {
-        let (words, file, library) = match &self.way {
+        let (words, library) = match &self.way {
             Way::WordPiece {
                 words,
                 file,
+                json,
                 library,
-            } => (words, file, library),
+            } => (words, || library.get_or_init(|| open(file, json)).as_ref()),
             Way::Library(any) => {
                 let ids = self.plain(&any.library, text)?;
                 let _ = ids.into_iter().try_for_each(visit);
@@ -151,8 +154,7 @@ impl TextTokens {
             let flow = if stretch.is_ascii() {
                 words.ascii(stretch.as_bytes(), visit)
             } else {
-                let library = library.get_or_init(|| open(file)).as_ref();
-                let library = library.map_err(ModelError::clone)?;
+                let library = library().map_err(ModelError::clone)?;
                 let ids = self.plain(library, stretch)?;
                 ids.into_iter().try_for_each(&mut *visit)
             };
@@ -176,8 +178,8 @@ impl TextTokens {
 }
 
 impl AnyTokens {
-    fn load(file: &Path, vocabulary: usize) -> Result<Self, ModelError> {
-        let library = open(file)?;
+    fn load(file: &Path, json: &[u8], vocabulary: usize) -> Result<Self, ModelError> {
+        let library = open(file, json)?;
         // The numbers are row numbers of the word matrix.
         let beyond = library.get_vocab(true).into_iter();
         let beyond = beyond.max_by_key(|(_, id)| *id);
@@ -213,10 +215,10 @@ fn beyond_rows(token: &str, id: u32, vocabulary: usize) -> String {
     format!("its token '{token}' has the number {id}; expected less than vocab_size, {vocabulary}")
 }
 
-/// The library's tokenizer of a file, which neither cuts nor pads.
-fn open(file: &Path) -> Result<Tokenizer, ModelError> {
+/// The library's tokenizer of a file's text, which neither cuts nor pads.
+fn open(file: &Path, json: &[u8]) -> Result<Tokenizer, ModelError> {
     let mut tokenizer =
-        Tokenizer::from_file(file).map_err(|error| invalid(file, error.to_string()))?;
+        Tokenizer::from_bytes(json).map_err(|error| invalid(file, error.to_string()))?;
     tokenizer
         .with_truncation(None)
         .map_err(|error| invalid(file, error.to_string()))?;

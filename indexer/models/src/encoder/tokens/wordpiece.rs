@@ -246,7 +246,8 @@ mod tests {
             matches!(ours.way, Way::WordPiece { .. }),
             "not the fast way"
         );
-        (ours, open(file).unwrap())
+        let json = std::fs::read(file).unwrap();
+        (ours, open(file, &json).unwrap())
     });
 
     fn check(text: &str) {
