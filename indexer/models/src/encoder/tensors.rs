@@ -72,21 +72,21 @@ impl Kind {
         }
     }
 
-    /// Calls `take` with each of the numbers in turn.
+    /// Writes the numbers, as many as there are places.
     #[inline(always)]
-    fn each(self, bytes: &[u8], mut take: impl FnMut(f32)) {
+    fn write(self, bytes: &[u8], out: &mut [f32]) {
         match self {
             Self::F32 => {
-                let numbers = bytes.as_chunks::<4>().0.iter();
-                numbers.for_each(|bytes| take(f32::from_le_bytes(*bytes)));
+                let numbers = out.iter_mut().zip(bytes.as_chunks::<4>().0);
+                numbers.for_each(|(out, bytes)| *out = f32::from_le_bytes(*bytes));
             }
             Self::F16 => {
-                let numbers = bytes.as_chunks::<2>().0.iter();
-                numbers.for_each(|bytes| take(f16::from_le_bytes(*bytes).to_f32()));
+                let numbers = out.iter_mut().zip(bytes.as_chunks::<2>().0);
+                numbers.for_each(|(out, bytes)| *out = f16::from_le_bytes(*bytes).to_f32());
             }
             Self::Bf16 => {
-                let numbers = bytes.as_chunks::<2>().0.iter();
-                numbers.for_each(|bytes| take(bf16::from_le_bytes(*bytes).to_f32()));
+                let numbers = out.iter_mut().zip(bytes.as_chunks::<2>().0);
+                numbers.for_each(|(out, bytes)| *out = bf16::from_le_bytes(*bytes).to_f32());
             }
         }
     }
@@ -108,12 +108,7 @@ impl Mapped {
     pub fn row(&self, row: usize, out: &mut [f32]) {
         let length = self.width * self.kind.size();
         let bytes = &self.bytes()[row * length..][..length];
-        let mut places = out.iter_mut();
-        self.kind.each(bytes, |number| {
-            if let Some(place) = places.next() {
-                *place = number;
-            }
-        });
+        self.kind.write(bytes, out);
     }
 }
 
@@ -178,8 +173,8 @@ impl TensorFile {
             .seek(SeekFrom::Start(range.start))
             .and_then(|_| self.file.read_exact(&mut bytes))
             .map_err(|error| format!("its tensor {name} cannot be read: {error}"))?;
-        let mut numbers = Vec::with_capacity(bytes.len() / kind.size());
-        kind.each(&bytes, |number| numbers.push(number));
+        let mut numbers = vec![0.0; bytes.len() / kind.size()];
+        kind.write(&bytes, &mut numbers);
         Ok(numbers)
     }
 

@@ -44,8 +44,6 @@ pub(super) struct AttentionScratch {
     values: Vec<f32>,
     /// Scores, then weights, of one tile of queries.
     scores: Vec<f32>,
-    /// Sums of values by these weights, of one tile of queries.
-    mixed: Vec<f32>,
 }
 
 #[inline(always)]
@@ -121,10 +119,8 @@ fn attend_head<K: Kernel>(
         keys,
         values,
         scores,
-        mixed,
     } = scratch;
     scores.resize(ROWS * padded, 0.0);
-    mixed.resize(ROWS * size, 0.0);
     for (tile, queries) in queries.chunks_exact(ROWS * size).enumerate() {
         let seen = Seen::by(tile * ROWS, length, attention.reach);
         let rows = Strided {
@@ -160,22 +156,33 @@ fn attend_head<K: Kernel>(
             let seen = seen.of_row(tile * ROWS + row, length, attention.reach);
             *sum = exponentials(scores, seen, attention.factor());
         }
-        let depth = seen.to - seen.from;
-        mix::<K>(
+        let weights = Weights {
             scores,
             width,
-            &values[seen.from * size..][..depth * size],
-            mixed,
-            size,
-        );
-        let queries = (tile * ROWS..length).zip(mixed.chunks_exact(size).zip(sums));
-        for (token, (mixed, sum)) in queries {
-            let inverse = 1.0 / sum;
-            for (out, mixed) in out[token * hidden + place..][..size].iter_mut().zip(mixed) {
-                *out = mixed * inverse;
+            sums,
+        };
+        let values = &values[seen.from * size..seen.to * size];
+        let rows = (ROWS.min(length - tile * ROWS), hidden);
+        let out = &mut out[tile * ROWS * hidden + place..];
+        let mut column = 0;
+        while column < size {
+            match (size - column) / LANES {
+                1 => mix::<K, 1>(&weights, values, size, column, rows, out),
+                2 => mix::<K, 2>(&weights, values, size, column, rows, out),
+                3 => mix::<K, 3>(&weights, values, size, column, rows, out),
+                _ => mix::<K, 4>(&weights, values, size, column, rows, out),
             }
+            column += 4 * LANES;
         }
     }
+}
+
+/// What a tile of queries makes of the values: weights that are not divided by their sums yet.
+struct Weights<'a> {
+    /// Rows of `width` weights.
+    scores: &'a [f32],
+    width: usize,
+    sums: [f32; ROWS],
 }
 
 /// Which keys a tile of queries looks at: from a whole vector on, up to one that need not be whole.
@@ -275,36 +282,43 @@ fn spread(
     }
 }
 
-/// Sums of values by a tile's weights.
+/// The means of `C` vectors of the values' columns by a tile's weights, into its first `rows.0` rows
+/// of `out`, which are `rows.1` numbers apart.
 #[inline(always)]
-fn mix<K: Kernel>(weights: &[f32], width: usize, values: &[f32], mixed: &mut [f32], size: usize) {
+fn mix<K: Kernel, const C: usize>(
+    weights: &Weights<'_>,
+    values: &[f32],
+    size: usize,
+    column: usize,
+    rows: (usize, usize),
+    out: &mut [f32],
+) {
     let depth = values.len() / size;
-    assert!(weights.len() >= ROWS * width && width >= depth && mixed.len() == ROWS * size);
-    let rows = Strided {
-        start: weights.as_ptr(),
-        stride: width,
+    let mut mixed = [[[0.0_f32; LANES]; C]; ROWS];
+    assert!(weights.scores.len() >= ROWS * weights.width && weights.width >= depth);
+    let of = Strided {
+        start: weights.scores.as_ptr(),
+        stride: weights.width,
     };
-    let mut column = 0;
-    while column < size {
-        let columns = Strided {
-            start: values[column..].as_ptr(),
-            stride: size,
-        };
-        let target = StridedMut {
-            start: mixed[column..].as_mut_ptr(),
-            stride: size,
-        };
-        // SAFETY: 6 rows of `width ≥ depth` weights, `depth` rows of `size − column` values and
-        // more, 6 rows of as many to write, as each arm needs; features as in `multiply`.
-        unsafe {
-            match (size - column) / LANES {
-                1 => K::float_tile::<ROWS, 1>(rows, columns, depth, target),
-                2 => K::float_tile::<ROWS, 2>(rows, columns, depth, target),
-                3 => K::float_tile::<ROWS, 3>(rows, columns, depth, target),
-                _ => K::float_tile::<ROWS, 4>(rows, columns, depth, target),
-            }
+    let columns = Strided {
+        start: values[column..].as_ptr(),
+        stride: size,
+    };
+    let target = StridedMut {
+        start: mixed.as_mut_ptr().cast(),
+        stride: C * LANES,
+    };
+    // SAFETY: 6 rows of `width ≥ depth` weights, `depth` rows of at least `C` vectors of values from
+    // `column` on, 6 rows of `C` vectors to write; features as in `multiply`.
+    unsafe { K::float_tile::<ROWS, C>(of, columns, depth, target) };
+    let (count, stride) = rows;
+    let all = mixed.iter().zip(weights.sums).take(count).enumerate();
+    for (row, (mixed, sum)) in all {
+        let inverse = 1.0 / sum;
+        let out = &mut out[row * stride + column..][..C * LANES];
+        for (out, mixed) in out.iter_mut().zip(mixed.as_flattened()) {
+            *out = mixed * inverse;
         }
-        column += 4 * LANES;
     }
 }
 
