@@ -73,7 +73,7 @@ fn copy(from: &Path, to: &Path) {
 fn refused(run: &Run, says: &[&str]) {
     assert_eq!(run.code, 2, "{run:?}");
     assert!(run.stdout.is_empty(), "{run:?}");
-    let errors = run.stderr.lines().filter(|line| line.starts_with("error"));
+    let errors = run.stderr.lines().filter(|line| line.starts_with("limn: "));
     assert_eq!(errors.count(), 1, "{run:?}");
     for said in says {
         assert!(run.stderr.contains(said), "{said}: {run:?}");

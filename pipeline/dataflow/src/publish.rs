@@ -31,7 +31,7 @@ use crate::job::Job;
 use crate::known_failures::KnownFailures;
 use crate::narrate::awaiting::AwaitingTable;
 use crate::narrate::store::NarrationStore;
-use crate::options::IndexSettings;
+use crate::options::{ENCODER, IndexSettings};
 use crate::published::Published;
 use crate::rebase::{Others, refusal};
 use crate::report::Failure;
@@ -135,9 +135,6 @@ struct Additions {
     /// Tables whose blocks were elsewhere until now.
     replaced: Vec<(String, Position)>,
 }
-
-/// Under this name a snapshot's settings hold what is to be remembered of an encoder's folder.
-const ENCODER: &str = "encoder";
 
 /// What a snapshot remembers of the encoder's folder that made its vectors; `None` where they are
 /// of another embedder.

@@ -251,21 +251,24 @@ fn spread(
     queries.resize(padded_rows * size, 0.0);
     keys.resize(size * padded, 0.0);
     values.resize(length * size, 0.0);
-    for (token, row) in projected.chunks_exact(3 * hidden).enumerate() {
-        let query = &row[place..][..size];
-        let key = &row[hidden + place..][..size];
-        values[token * size..][..size].copy_from_slice(&row[2 * hidden + place..][..size]);
-        let queries = &mut queries[token * size..][..size];
-        let Some(rotation) = attention.rotation else {
-            queries.copy_from_slice(query);
-            for (dimension, key) in key.iter().enumerate() {
+    let rows = projected.chunks_exact(3 * hidden);
+    let Some(rotation) = attention.rotation else {
+        for (token, row) in rows.enumerate() {
+            queries[token * size..][..size].copy_from_slice(&row[place..][..size]);
+            values[token * size..][..size].copy_from_slice(&row[2 * hidden + place..][..size]);
+            for (dimension, key) in row[hidden + place..][..size].iter().enumerate() {
                 keys[dimension * padded + token] = *key;
             }
-            continue;
-        };
-        let half = rotation.half;
-        let cosines = &rotation.cosines[token * half..][..half];
-        let sines = &rotation.sines[token * half..][..half];
+        }
+        return;
+    };
+    let half = rotation.half;
+    let turns = rotation.cosines.chunks_exact(half);
+    let turns = turns.zip(rotation.sines.chunks_exact(half));
+    for (token, (row, (cosines, sines))) in rows.zip(turns).enumerate() {
+        let (query, key) = (&row[place..][..size], &row[hidden + place..][..size]);
+        let queries = &mut queries[token * size..][..size];
+        values[token * size..][..size].copy_from_slice(&row[2 * hidden + place..][..size]);
         for (pair, (cosine, sine)) in cosines.iter().zip(sines).enumerate() {
             let turn = |numbers: &[f32]| {
                 let (one, other) = (numbers[pair], numbers[pair + half]);
