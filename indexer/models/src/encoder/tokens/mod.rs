@@ -29,7 +29,7 @@ enum Way {
         words: Box<WordPiece>,
         file: PathBuf,
         json: Vec<u8>,
-        library: OnceLock<Result<Tokenizer, ModelError>>,
+        library: Box<OnceLock<Result<Tokenizer, ModelError>>>,
     },
     /// Any other.
     Library(Box<AnyTokens>),
@@ -66,7 +66,7 @@ impl TextTokens {
                 words: Box::new(words),
                 file: file.to_owned(),
                 json,
-                library: OnceLock::new(),
+                library: Box::default(),
             },
             None => Way::Library(Box::new(AnyTokens::load(file, &json, vocabulary)?)),
         };
