@@ -39,6 +39,7 @@ pub mod watch;
 pub mod why;
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use limn_retrieval::{JoinGraphs, KnownJoins, Mode, Query, Searcher};
 use limn_segment::{IndexStore, Snapshot};
