@@ -17,6 +17,7 @@ mod company;
 mod context;
 mod corpora;
 mod diff;
+mod encoders;
 mod endpoint;
 mod evolution;
 mod exact;

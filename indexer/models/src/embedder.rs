@@ -7,10 +7,11 @@
 //! tests run.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ModelError;
+use crate::{EncoderRecord, ModelError};
 
 /// Names the function that turns a text into a vector, or a prompt into an answer.
 ///
@@ -93,16 +94,85 @@ pub trait Embedder: Send + Sync {
         self.embed(texts)
     }
 
+    /// As [`embed`](Self::embed), of texts that ask, perhaps on the threads of a pool: some models
+    /// were trained to read questions otherwise than passages.
+    ///
+    /// # Errors
+    /// As [`embed`](Self::embed).
+    fn embed_questions(
+        &self,
+        texts: &[&str],
+        pool: Option<&rayon::ThreadPool>,
+    ) -> Result<Vec<Vec<f32>>, ModelError> {
+        match pool {
+            Some(pool) => self.embed_together(texts, pool),
+            None => self.embed(texts),
+        }
+    }
+
+    /// What an index has to remember, beside the id, to find this embedder again; `None` where the
+    /// id is enough.
+    fn record(&self) -> Option<&EncoderRecord> {
+        None
+    }
+
+    /// The vector of one text that asks.
+    ///
+    /// # Errors
+    /// As [`embed`](Self::embed).
+    fn embed_question(&self, text: &str) -> Result<Vec<f32>, ModelError> {
+        only(self.id(), self.embed_questions(&[text], None)?)
+    }
+
     /// The vector of one text.
     ///
     /// # Errors
     /// As [`embed`](Self::embed).
     fn embed_one(&self, text: &str) -> Result<Vec<f32>, ModelError> {
-        self.embed(&[text])?
-            .pop()
-            .ok_or_else(|| ModelError::Compute {
-                model: self.id().to_string(),
-                detail: "no vector came back for a text".to_owned(),
-            })
+        only(self.id(), self.embed(&[text])?)
+    }
+}
+
+fn only(id: &ModelId, mut vectors: Vec<Vec<f32>>) -> Result<Vec<f32>, ModelError> {
+    vectors.pop().ok_or_else(|| ModelError::Compute {
+        model: id.to_string(),
+        detail: "no vector came back for a text".to_owned(),
+    })
+}
+
+/// An embedder all of whose texts ask: before a service that is given questions only.
+pub struct AsQuestions(pub Arc<dyn Embedder>);
+
+impl Embedder for AsQuestions {
+    fn id(&self) -> &ModelId {
+        self.0.id()
+    }
+
+    fn dimensions(&self) -> usize {
+        self.0.dimensions()
+    }
+
+    fn window(&self) -> usize {
+        self.0.window()
+    }
+
+    fn count_tokens(&self, text: &str) -> usize {
+        self.0.count_tokens(text)
+    }
+
+    fn batch_tokens(&self) -> usize {
+        self.0.batch_tokens()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
+        self.0.embed_questions(texts, None)
+    }
+
+    fn embed_together(
+        &self,
+        texts: &[&str],
+        pool: &rayon::ThreadPool,
+    ) -> Result<Vec<Vec<f32>>, ModelError> {
+        self.0.embed_questions(texts, Some(pool))
     }
 }

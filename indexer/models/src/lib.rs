@@ -2,9 +2,10 @@
 //!
 //! Three layers, each usable without the one above:
 //!
-//! 1. An [`Embedder`] turns texts into unit vectors on the calling thread. [`MiniLm`] is the
-//!    default (all-MiniLM-L6-v2 in 8-bit integers, on kernels of this crate), [`MiniLmReference`]
-//!    the same weights in candle's 32-bit floats, [`HashedWords`] one that needs no files.
+//! 1. An [`Embedder`] turns texts into unit vectors on the calling thread. [`Encoder`] is the
+//!    default (all-MiniLM-L6-v2 in 8-bit integers, on kernels of this crate), the same weights in
+//!    candle's 32-bit floats, and any BERT, RoBERTa or ModernBERT of a person's own
+//!    [folder](EncoderFolder); [`HashedWords`] one that needs no files.
 //! 2. An [`EmbeddingService`] runs one on N device threads behind an asynchronous queue: batches by
 //!    a token budget, equal texts computed once, panics contained.
 //! 3. A [`ModelStore`] knows where the files of a model are, fetches them at first use, and gives
@@ -33,8 +34,7 @@
 //! - A failing or panicking text fails its own callers with a typed error; no call hangs.
 //!
 //! # Non-guarantees
-//! - Vectors of the 32-bit engine agree across batches and machines within rounding (1e-5), not to
-//!   the bit.
+//! - Vectors of the 32-bit engine agree across machines within rounding (1e-5), not to the bit.
 //! - A model file altered without a change of size or modification time after it was verified is
 //!   not noticed.
 //! - Queue length is not bounded here: the pipeline bounds its bytes in flight.
@@ -49,19 +49,20 @@ mod cuda;
 mod decoder;
 mod devices;
 mod embedder;
+mod encoder;
 mod endpoint;
 mod error;
 mod files;
 mod hashed;
 mod kernels;
 mod language;
-mod minilm;
 mod net;
 mod service;
 
 pub use decoder::{Decoder, DecoderOptions};
 pub use devices::{DeviceChoice, Devices};
-pub use embedder::{Embedder, ModelId};
+pub use embedder::{AsQuestions, Embedder, ModelId};
+pub use encoder::{Encoder, EncoderFolder, EncoderOverrides, EncoderRecord};
 pub use endpoint::{EndpointEmbedder, EndpointKey, EndpointModel, EndpointOptions, Prices};
 pub use error::ModelError;
 pub use files::cards::{
@@ -74,5 +75,4 @@ pub use language::{
     Classified, DECODER_ARITHMETIC, Finish, Generated, LanguageModel, Limits, Prompt, Usage, quote,
     quote_tokens,
 };
-pub use minilm::{MiniLm, MiniLmReference};
 pub use service::{EmbedStats, EmbeddingService};

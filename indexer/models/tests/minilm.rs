@@ -184,7 +184,7 @@ fn ours() -> String {
         include_str!("../src/files/cards.rs"),
         include_str!("../src/files/store.rs"),
         include_str!("../src/service/mod.rs"),
-        include_str!("../src/minilm/int8/mod.rs"),
+        include_str!("../src/encoder/int8/mod.rs"),
     ]
     .join("\n")
 }

@@ -81,6 +81,7 @@ pub use cluster::{Cluster, ClusterOptions};
 pub use error::PipelineError;
 pub use options::{Narrate, NarrateWith, RunOptions};
 pub use progress::Progress;
+pub use publish::encoder_of;
 pub use report::{Failure, Report};
 pub use scope::Scope;
 pub use session::{Session, index_lake};

@@ -264,6 +264,7 @@ impl Opening {
                 published,
                 narrations.clone(),
                 MostTables(options.join_tables),
+                self.embedder.record().cloned(),
             )?,
             narrations,
             asking,

@@ -30,6 +30,8 @@ pub const DOCUMENTS_VERSION: u32 = 8;
 const LAKES: &str = "lakes";
 /// Where it names the settings that a lake's tables are on the way to.
 const CHANGING: &str = "changing";
+/// What is to be remembered of the encoder's folder that makes the vectors.
+pub(crate) const ENCODER: &str = "encoder";
 /// Where it names the filters of lakes ([`crate::filtering`]).
 pub(crate) const FILTERS: &str = "filters";
 
@@ -427,7 +429,7 @@ impl IndexSettings {
     pub fn check_against(&self, snapshot: &Snapshot) -> Result<(), PipelineError> {
         if snapshot.embedder != self.embedder {
             return Err(PipelineError::Settings(format!(
-                "the index was made with embedder '{}', this run has '{}'; use the same embedder or another --index",
+                "the index was made with embedder '{}', this run has '{}'; use the same embedder or another --index: --embedder says which",
                 snapshot.embedder, self.embedder
             )));
         }
@@ -456,7 +458,8 @@ pub(crate) fn remembered<'a>(
     let no_object = |what: &str| not_understood(lake_url, &format!("{what} is no object"));
     let all = snapshot.settings.as_object();
     let all = all.ok_or_else(|| no_object("`settings`"))?;
-    let is_known = |name: &&String| [LAKES, CHANGING, FILTERS, FAILED].contains(&name.as_str());
+    let is_known =
+        |name: &&String| [LAKES, CHANGING, FILTERS, FAILED, ENCODER].contains(&name.as_str());
     if let Some(unknown) = all.keys().find(|name| !is_known(name)) {
         let unknown = limn_store::one_line(unknown);
         let what = format!("unknown setting `{unknown}`");

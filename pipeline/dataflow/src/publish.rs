@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use limn_lake::{Filters, Ignored};
+use limn_models::EncoderRecord;
 use limn_segment::{CatalogEntry, Deletes, IndexStore, PublishError, SegmentEntry, Snapshot};
 use serde::{Deserialize, Serialize};
 use timely::container::CapacityContainerBuilder;
@@ -30,7 +31,7 @@ use crate::job::Job;
 use crate::known_failures::KnownFailures;
 use crate::narrate::awaiting::AwaitingTable;
 use crate::narrate::store::NarrationStore;
-use crate::options::IndexSettings;
+use crate::options::{ENCODER, IndexSettings};
 use crate::published::Published;
 use crate::rebase::{Others, refusal};
 use crate::report::Failure;
@@ -105,6 +106,8 @@ pub struct Committer {
     /// What was known of the lake when the round began.
     published: Arc<Published>,
     most_joined: MostTables,
+    /// What is to be remembered of the encoder's folder, where vectors are of one.
+    encoder: Option<EncoderRecord>,
     /// Completes when the commit that was asked for last has succeeded.
     last: std::sync::Mutex<Option<oneshot::Receiver<()>>>,
     state: Mutex<CommitState>,
@@ -133,6 +136,14 @@ struct Additions {
     replaced: Vec<(String, Position)>,
 }
 
+/// What a snapshot remembers of the encoder's folder that made its vectors; `None` where they are
+/// of another embedder.
+#[must_use]
+pub fn encoder_of(snapshot: &Snapshot) -> Option<EncoderRecord> {
+    let record = snapshot.settings.get(ENCODER)?;
+    serde_json::from_value(record.clone()).ok()
+}
+
 impl Committer {
     /// A committer that goes on from what is published.
     ///
@@ -144,6 +155,7 @@ impl Committer {
         published: &Arc<Published>,
         narrations: Option<Arc<NarrationStore>>,
         most_joined: MostTables,
+        encoder: Option<EncoderRecord>,
     ) -> Result<Arc<Self>, PipelineError> {
         let (lake, shards) = (terms.lake.clone(), terms.shards);
         let (settings, filters) = (terms.settings.clone(), terms.filters.clone());
@@ -167,6 +179,7 @@ impl Committer {
             narrations,
             published: Arc::clone(published),
             most_joined,
+            encoder,
             last: std::sync::Mutex::default(),
             state,
         }))
@@ -384,6 +397,9 @@ impl Committer {
         put_into(&self.filters, &mut next.settings, &self.lake);
         if let Some(failed) = &state.failed {
             failed.put_into(&mut next.settings, &self.lake);
+        }
+        if let Some(encoder) = &self.encoder {
+            next.settings[ENCODER] = serde_json::json!(encoder);
         }
         next
     }

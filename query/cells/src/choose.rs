@@ -171,7 +171,7 @@ pub(crate) fn cells(
     all.is_open = open.iter().any(|span| !asked.is_probed(span));
     let said = alike_spans(&open);
     let vectors = match pools.iter().any(|it| it.counted.is_some()) && in_time() {
-        true => embed(embedder, &said)?,
+        true => embed_questions(embedder, &said)?,
         false => Vec::new(),
     };
     let near = near_spans(asked, &open);
@@ -314,6 +314,14 @@ fn embed(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<Vec<f32>>, Model
     let mut vectors = Vec::with_capacity(texts.len());
     for batch in texts.chunks(BATCH) {
         vectors.extend(embedder.embed(batch)?);
+    }
+    Ok(vectors)
+}
+
+fn embed_questions(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
+    let mut vectors = Vec::with_capacity(texts.len());
+    for batch in texts.chunks(BATCH) {
+        vectors.extend(embedder.embed_questions(batch, None)?);
     }
     Ok(vectors)
 }

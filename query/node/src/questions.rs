@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use limn_models::{Embedder, EmbeddingService};
+use limn_models::{AsQuestions, Embedder, EmbeddingService};
 use limn_retrieval::TRACE;
 use limn_retrieval::judge::Verdicts;
 use moka::sync::Cache;
@@ -41,7 +41,7 @@ impl Questions {
     /// Starts threads for the embedder; without memory, every question is embedded anew.
     pub fn new(embedder: Arc<dyn Embedder>, threads: usize, remembers: bool) -> Questions {
         Questions {
-            service: EmbeddingService::start(embedder, threads),
+            service: EmbeddingService::start(Arc::new(AsQuestions(embedder)), threads),
             known: Cache::new(if remembers { REMEMBERED } else { 0 }),
             verdicts: Cache::new(if remembers { JUDGED } else { 0 }),
         }

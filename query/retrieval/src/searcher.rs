@@ -231,12 +231,12 @@ impl Searcher {
         }
     }
 
-    /// A text's vector, of unit length.
+    /// A question's vector, of unit length.
     ///
     /// # Errors
     /// Where the model fails.
     pub fn embed(&self, text: &str) -> Result<Vec<f32>, RetrievalError> {
-        Ok(self.embedder.embed_one(text)?)
+        Ok(self.embedder.embed_question(text)?)
     }
 
     /// The tables that answer a question, each with the texts that made it match.

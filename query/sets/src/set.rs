@@ -13,7 +13,7 @@ use crate::names::{own_name, stems, words};
 use crate::optimise::{Instance, Optimum};
 use crate::parts::Part;
 use crate::plan::Plan;
-use crate::vectors::{cosine, embed, prepare};
+use crate::vectors::{cosine, embed_questions, prepare};
 
 /// How many tables a set has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +145,7 @@ impl Sets {
         let embedder = self.embedder.as_ref();
         prepare(embedder, tables)?;
         // As below, these are not kept.
-        let texts = embed(embedder, texts)?;
+        let texts = embed_questions(embedder, texts)?;
         let of = |column: &Vec<f32>| texts.iter().map(|text| cosine(text, column)).collect();
         let of_table = |table: &Arc<TableColumns>| {
             let columns = table.vectors.get().into_iter().flat_map(|it| &it.texts);
@@ -176,7 +176,7 @@ impl Sets {
         let texts: Vec<String> = parts.iter().map(Part::to_string).collect();
         // These are not kept: how soon an answer comes says nothing of what others have asked.
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        for (part, vector) in parts.iter().zip(embed(embedder, &texts)?) {
+        for (part, vector) in parts.iter().zip(embed_questions(embedder, &texts)?) {
             let named = stems(part.concept.as_ref().unwrap_or(&part.attribute));
             instance.add_part(tables.iter().zip(&own).map(|(table, own)| {
                 let columns = table.vectors.get().into_iter().flat_map(|it| &it.texts);

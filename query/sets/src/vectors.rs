@@ -57,6 +57,21 @@ pub(crate) fn embed(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<Vec<f
     Ok(vectors)
 }
 
+/// The vectors of what questions say.
+///
+/// # Errors
+/// Where the model fails.
+pub(crate) fn embed_questions(
+    embedder: &dyn Embedder,
+    texts: &[&str],
+) -> Result<Vec<Vec<f32>>, ModelError> {
+    let mut vectors = Vec::with_capacity(texts.len());
+    for batch in texts.chunks(BATCH) {
+        vectors.extend(embedder.embed_questions(batch, None)?);
+    }
+    Ok(vectors)
+}
+
 /// The cosine of two vectors of unit length, 0 where they point apart.
 pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f64 {
     let mut sums = [0.0_f32; 8];

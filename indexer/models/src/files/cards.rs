@@ -3,10 +3,10 @@
 use std::fmt;
 
 use crate::ModelId;
+use crate::encoder::arithmetic;
 use crate::files::wheel::{Member, Wheel};
 use crate::hashed::{HASHED_WORDS, HASHED_WORDS_VERSION};
 use crate::language::DECODER_ARITHMETIC;
-use crate::minilm::arithmetic;
 
 /// The default embedder.
 pub const ALL_MINILM: &str = "all-MiniLM-L6-v2";

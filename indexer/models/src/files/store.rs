@@ -12,9 +12,14 @@ use std::sync::Arc;
 
 use super::cards::{ALL_MINILM, ALL_MINILM_F32, CARDS, ModelCard, ModelKind, TOKENIZER, model_id};
 use super::{hub, verify, wheel};
+use crate::encoder::Arithmetic;
 use crate::hashed::HASHED_WORDS;
-use crate::{Devices, Embedder, HashedWords, MiniLm, MiniLmReference, ModelError, ModelId};
+use crate::{
+    Devices, Embedder, Encoder, EncoderFolder, EncoderOverrides, HashedWords, ModelError, ModelId,
+};
 
+/// Remembers the hashes of the files of people's own folders.
+const STAMPS: &str = ".encoders.json";
 const HUB: &str = "https://huggingface.co";
 
 /// Where model files are kept and fetched from.
@@ -54,10 +59,6 @@ impl ModelFiles {
             path: self.weights.clone(),
             detail: format!("there is no {TOKENIZER} beside it"),
         })
-    }
-
-    pub(crate) fn read_weights(&self) -> Result<Vec<u8>, ModelError> {
-        fs::read(&self.weights).map_err(|error| cache("read", &self.weights, &error))
     }
 }
 
@@ -235,13 +236,8 @@ impl ModelStore {
         };
         match card.name {
             HASHED_WORDS => Ok(Arc::new(HashedWords)),
-            ALL_MINILM => Ok(Arc::new(MiniLm::load_onto(
-                &self.pull_card(card, progress)?,
-                &self.devices,
-            )?)),
-            ALL_MINILM_F32 => Ok(Arc::new(MiniLmReference::load(
-                &self.pull_card(card, progress)?,
-            )?)),
+            ALL_MINILM => self.minilm(card, Arithmetic::Int8, progress),
+            ALL_MINILM_F32 => self.minilm(card, Arithmetic::F32, progress),
             other => Err(ModelError::WrongKind {
                 name: other.to_owned(),
                 kind: card.kind,
@@ -249,6 +245,42 @@ impl ModelStore {
                 known: known(),
             }),
         }
+    }
+
+    fn minilm(
+        &self,
+        card: &'static ModelCard,
+        arithmetic: Arithmetic,
+        progress: &dyn Fn(Progress),
+    ) -> Result<Arc<dyn Embedder>, ModelError> {
+        let files = self.pull_card(card, progress)?;
+        Ok(Arc::new(Encoder::minilm(
+            &files,
+            arithmetic,
+            &self.devices,
+        )?))
+    }
+
+    /// The encoder of a person's own folder, not loaded yet. Hashes of its files are remembered in
+    /// this store.
+    ///
+    /// # Errors
+    /// As [`EncoderFolder::open`].
+    pub fn encoder_folder(
+        &self,
+        folder: &Path,
+        overrides: EncoderOverrides,
+    ) -> Result<EncoderFolder, ModelError> {
+        let stamps = self.root.as_deref().map(|root| root.join(STAMPS));
+        EncoderFolder::open(folder, overrides, stamps.as_deref())
+    }
+
+    /// Loads the encoder of a folder onto the store's devices.
+    ///
+    /// # Errors
+    /// As [`EncoderFolder::load`].
+    pub fn load(&self, folder: EncoderFolder) -> Result<Encoder, ModelError> {
+        folder.load(&self.devices)
     }
 
     pub(super) fn find_card(&self, card: &ModelCard) -> Result<Option<ModelFiles>, ModelError> {

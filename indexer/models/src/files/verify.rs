@@ -106,6 +106,51 @@ pub(crate) fn sha256(path: &Path) -> io::Result<String> {
     Ok(hex(&hash.finalize()))
 }
 
+/// The SHA-256 of a file: as it is remembered in the file of stamps where size and time of change
+/// are the same as then, else computed, and remembered if that can be written.
+pub(crate) fn sha256_known(path: &Path, stamps_file: Option<&Path>) -> io::Result<String> {
+    let metadata = fs::metadata(path)?;
+    let modified = metadata.modified().ok();
+    let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let (Some(stamps_file), Some(modified)) = (stamps_file, modified) else {
+        return sha256(path);
+    };
+    let mut stamps: BTreeMap<String, Stamp> = fs::read(stamps_file)
+        .ok()
+        .and_then(|json| serde_json::from_slice(&json).ok())
+        .unwrap_or_default();
+    let key = path.to_string_lossy().into_owned();
+    let mut stamp = Stamp {
+        bytes: metadata.len(),
+        modified_ns: modified.as_nanos(),
+        sha256: String::new(),
+    };
+    let same =
+        |known: &&Stamp| (known.bytes, known.modified_ns) == (stamp.bytes, stamp.modified_ns);
+    if let Some(known) = stamps.get(&key).filter(same) {
+        return Ok(known.sha256.clone());
+    }
+    stamp.sha256 = sha256(path)?;
+    let hash = stamp.sha256.clone();
+    // Files that are gone are forgotten.
+    stamps.retain(|path, _| Path::new(path).exists());
+    stamps.insert(key, stamp);
+    // Another process may write at the same time: it is whole in any case.
+    if let (Some(folder), Ok(json)) = (stamps_file.parent(), serde_json::to_vec(&stamps)) {
+        let written = fs::create_dir_all(folder)
+            .and_then(|()| tempfile::NamedTempFile::new_in(folder))
+            .and_then(|file| {
+                fs::write(file.path(), json)?;
+                file.persist(stamps_file).map_err(|error| error.error)?;
+                Ok(())
+            });
+        if let Err(error) = written {
+            tracing::debug!(%error, "hashes of an encoder's files are not remembered");
+        }
+    }
+    Ok(hash)
+}
+
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::lake::size;
-use super::{AccessArgs, IndexPlace, JsonOutput, MORE, ModelOptions, Under, duration};
+use super::{
+    AccessArgs, EncoderPlace, IndexPlace, JsonOutput, MORE, ModelOptions, Under, duration,
+};
 
 #[derive(Debug, clap::Args)]
 pub struct AskArgs {
@@ -17,6 +19,8 @@ pub struct AskArgs {
     pub tables: Vec<String>,
     #[command(flatten)]
     pub index: IndexPlace,
+    #[command(flatten)]
+    pub encoder: EncoderPlace,
     /// Print the plan and what it will cost, and do not run it.
     #[arg(long)]
     pub plan_only: bool,

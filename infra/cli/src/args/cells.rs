@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::lake::size;
 use super::values::number_of_cells;
-use super::{AccessArgs, IndexPlace, JsonOutput, MORE, Under, duration};
+use super::{AccessArgs, EncoderPlace, IndexPlace, JsonOutput, MORE, Under, duration};
 
 #[derive(Debug, clap::Args)]
 pub struct CellsArgs {
@@ -17,6 +17,8 @@ pub struct CellsArgs {
     pub tables: Vec<String>,
     #[command(flatten)]
     pub index: IndexPlace,
+    #[command(flatten)]
+    pub encoder: EncoderPlace,
     /// Only tables of this lake, where the index is of several.
     #[arg(help_heading = MORE, long, value_name = "URL", requires = "tables")]
     pub lake: Option<String>,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::values::{positive, share};
-use super::{IndexPlace, JsonOutput, MORE, ModelOptions};
+use super::{EncoderPlace, IndexPlace, JsonOutput, MORE, ModelOptions};
 
 #[derive(Debug, clap::Args)]
 pub struct Under {
@@ -80,6 +80,8 @@ pub struct SearchArgs {
     pub question: Vec<String>,
     #[command(flatten)]
     pub index: IndexPlace,
+    #[command(flatten)]
+    pub encoder: EncoderPlace,
     /// How many tables to return, or with --join `auto`: as many as are worth it [default: 5; with
     /// --join auto]
     #[arg(short, value_name = "K", value_parser = table_count)]
@@ -111,6 +113,8 @@ pub enum PartsArg {
 pub struct EvalArgs {
     #[command(flatten)]
     pub index: IndexPlace,
+    #[command(flatten)]
+    pub encoder: EncoderPlace,
     /// Questions with their tables, one JSON object a line.
     #[arg(long, value_name = "FILE.jsonl")]
     pub questions: PathBuf,

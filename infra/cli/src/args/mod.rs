@@ -272,6 +272,15 @@ pub struct IndexPlace {
     pub index: String,
 }
 
+/// Where the encoder is that made an index.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct EncoderPlace {
+    /// The folder of the encoder that made the index, where it is no longer where it was [default:
+    /// LIMN_EMBEDDER if it names a folder, else as the index remembers it]
+    #[arg(help_heading = MORE, long, value_name = "FOLDER")]
+    pub embedder: Option<std::path::PathBuf>,
+}
+
 #[derive(Debug, clap::Args)]
 pub struct JsonOutput {
     /// Print JSON instead of text for people.

@@ -117,10 +117,14 @@ pub struct RunArgs {
     pub narrate: NarrateArg,
     #[command(flatten, next_help_heading = "Language models")]
     pub model: ModelOptions,
-    /// Which embedder makes the vectors: a name of `limn models list`, or `endpoint`
-    /// (docs/endpoint.md).
+    /// Which embedder makes the vectors: a name of `limn models list`, `endpoint`
+    /// (docs/endpoint.md), or the folder of an encoder (docs/cli.md).
     #[arg(help_heading = MORE, long, value_name = "NAME", default_value = limn_models::ALL_MINILM, env = "LIMN_EMBEDDER")]
     pub embedder: String,
+    /// Keep only the first numbers of an encoder's vectors, for models that were trained for it
+    /// (Matryoshka) [default: as the folder's limn.json says, else all]
+    #[arg(help_heading = MORE, long, value_name = "N", env = "LIMN_EMBEDDER_DIMENSIONS", value_parser = positive)]
+    pub embedder_dimensions: Option<usize>,
     /// Draw a table's rows anew, and describe it anew, only when more than this share of its rows
     /// came or went since; 0 does so at every change. New columns are described at once either way.
     #[arg(help_heading = MORE, long, value_name = "0..1", default_value_t = 0.2, value_parser = share::<f64>, env = "LIMN_RESAMPLE_THRESHOLD")]

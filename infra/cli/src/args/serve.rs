@@ -10,12 +10,14 @@ use clap::{Subcommand, ValueEnum};
 use limn_node::access::Right;
 
 use super::oidc::OidcArgs;
-use super::{IndexPlace, JsonOutput, JudgeOptions, MORE, ModelOptions, positive};
+use super::{EncoderPlace, IndexPlace, JsonOutput, JudgeOptions, MORE, ModelOptions, positive};
 
 #[derive(Debug, clap::Args)]
 pub struct ServeArgs {
     #[command(flatten)]
     pub index: IndexPlace,
+    #[command(flatten)]
+    pub encoder: EncoderPlace,
     /// Where to listen; port 0 takes a free one.
     #[arg(
         long,
@@ -144,6 +146,8 @@ pub struct SqlLimits {
 pub struct McpArgs {
     #[command(flatten)]
     pub index: IndexPlace,
+    #[command(flatten)]
+    pub encoder: EncoderPlace,
     /// Only tables at this path or below it. May be repeated [default: all tables].
     #[arg(long, value_name = "PATH", value_parser = path)]
     pub prefix: Vec<String>,

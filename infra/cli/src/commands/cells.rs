@@ -64,7 +64,7 @@ pub async fn gather(args: &CellsArgs) -> anyhow::Result<(CellsAnswer, bool)> {
     }
     let index = IndexStore::open(&args.index.index)?;
     let snapshot = newest(&index).await?;
-    let embedder = embedder_of(&snapshot).await?;
+    let embedder = embedder_of(&snapshot, &args.encoder).await?;
     let sets = Arc::new(Sets::new(embedder));
     let graphs = JoinGraphs::read(&index, &snapshot).await?;
     let joins = KnownJoins::new(Arc::new(graphs), true);

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use limn_formats::SIDECAR_BYTES;
 use limn_lake::{Contexts, TableName};
+use limn_models::EncoderFolder;
 use limn_node::Change;
 use limn_pipeline::{RunOptions, Scope};
 use limn_segment::{ContextRecord, IndexStore, REGISTERED, TableRecord};
@@ -14,8 +16,10 @@ use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::{
-    AddContextArgs, ContextArgs, ContextCommand, ListContextsArgs, RemoveContextArgs, RunArgs,
+    AddContextArgs, ContextArgs, ContextCommand, EncoderPlace, ListContextsArgs, RemoveContextArgs,
+    RunArgs,
 };
+use crate::commands::encoders::folder_of;
 use crate::commands::{embedder_name, index, newest, print_json};
 use crate::table::Table;
 use crate::text::{cut, one_line, plural};
@@ -39,7 +43,13 @@ async fn apply(mut args: RunArgs) -> anyhow::Result<Outcome> {
     let name = TableName::parse(&change.table)?;
     let index = open_index(&args)?;
     // The node serves the index as it is: its embedder is the one.
-    args.embedder = embedder_name(&index.require_newest().await?)?.to_owned();
+    let snapshot = index.require_newest().await?;
+    let given = folder_of(&args.embedder).map(Path::to_owned);
+    let place = EncoderPlace { embedder: given };
+    args.embedder = embedder_name(&snapshot, &place)?;
+    if EncoderFolder::made(&snapshot.embedder) {
+        args.embedder_dimensions = Some(snapshot.dimensions);
+    }
     let rows = rows_of(&index).await?;
     let meant = rows.iter().filter(|row| row.lake == change.lake);
     let Some(row) = meant

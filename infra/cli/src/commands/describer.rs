@@ -2,6 +2,7 @@
 //! so that a run over the lake shares neither memory nor mistakes with the node. One at a time: a
 //! run that is overtaken by another repeats its work.
 
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
@@ -9,6 +10,8 @@ use limn_node::{Change, DescribeError, Describer, Describing};
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use tokio::sync::Mutex;
+
+use crate::args::EncoderPlace;
 
 /// The exit code of a run that another overtook.
 const OVERTAKEN: i32 = 3;
@@ -19,14 +22,17 @@ const LOGGED: usize = 2_000;
 #[derive(Debug)]
 pub struct ContextProcess {
     index: String,
+    /// Where the encoder is that made the index, where that was said.
+    encoder: Option<PathBuf>,
     turn: Arc<Mutex<()>>,
 }
 
 impl ContextProcess {
-    /// For the index at this URL.
-    pub fn new(index: &str) -> ContextProcess {
+    /// For the index at this URL, made by the encoder at this place.
+    pub fn new(index: &str, encoder: &EncoderPlace) -> ContextProcess {
         ContextProcess {
             index: index.to_owned(),
+            encoder: encoder.embedder.clone(),
             turn: Arc::default(),
         }
     }
@@ -34,11 +40,12 @@ impl ContextProcess {
 
 impl Describer for ContextProcess {
     fn describe(&self, change: Change) -> Describing {
-        let (index, turn) = (self.index.clone(), Arc::clone(&self.turn));
+        let (index, encoder) = (self.index.clone(), self.encoder.clone());
+        let turn = Arc::clone(&self.turn);
         // A caller that stops waiting does not stop the run.
         let run = tokio::spawn(async move {
             let _turn = turn.lock().await;
-            write(&index, &change).await
+            write(&index, encoder.as_deref(), &change).await
         });
         Box::pin(async move {
             run.await
@@ -47,10 +54,14 @@ impl Describer for ContextProcess {
     }
 }
 
-async fn write(index: &str, change: &Change) -> Result<(), DescribeError> {
+async fn write(index: &str, encoder: Option<&Path>, change: &Change) -> Result<(), DescribeError> {
     let failed = |error: std::io::Error| DescribeError::Failed(error.to_string());
-    let mut process = Command::new(std::env::current_exe().map_err(failed)?)
-        .args(["context", "apply", "--json", "--index", index])
+    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+    command.args(["context", "apply", "--json", "--index", index]);
+    if let Some(encoder) = encoder {
+        command.arg("--embedder").arg(encoder);
+    }
+    let mut process = command
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

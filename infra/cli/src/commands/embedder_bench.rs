@@ -6,11 +6,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{anyhow, bail};
-use limn_models::{EmbeddingService, ModelKind, ModelStore};
+use limn_models::{EmbeddingService, EncoderFolder, ModelKind, ModelStore};
 use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::ModelOptions;
+use crate::commands::encoders::folder_of;
 use crate::commands::{embedder, language_model, print_json};
 use crate::table::Table;
 use crate::text::one_line;
@@ -48,7 +49,8 @@ struct Speed {
 
 /// Whether the name is an embedder's.
 pub fn is_embedder(name: &str) -> bool {
-    ModelStore::card(name).is_ok_and(|card| card.kind == ModelKind::Embedder)
+    let is_known = ModelStore::card(name).is_ok_and(|card| card.kind == ModelKind::Embedder);
+    is_known || folder_of(name).is_some_and(EncoderFolder::is_one)
 }
 
 pub async fn run(
@@ -58,7 +60,7 @@ pub async fn run(
 ) -> anyhow::Result<Outcome> {
     let began = Instant::now();
     let devices = language_model::devices(options.device).await?;
-    let embedder = embedder(options.name(), devices).await?;
+    let embedder = embedder(options.name(), None, devices).await?;
     let load_seconds = began.elapsed().as_secs_f64();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = options.model_threads.unwrap_or(cores);

@@ -52,7 +52,7 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
         }
         None => None,
     };
-    let searcher = open_searcher(&args.index.index).await?;
+    let searcher = open_searcher(&args.index.index, &args.encoder).await?;
     let judging = judge::open(&args.options.judging, &args.model).await?;
     let mut query = query("", 1, &args.options)?;
     query.judge = judging.judge.clone();
@@ -205,7 +205,7 @@ const FEW_QUESTIONS: usize = 100;
 /// Judges the first candidates of every question, fits the threshold, and keeps the record.
 async fn calibrate(args: EvalArgs, mut questions: Vec<EvalQuestion>) -> anyhow::Result<Outcome> {
     let folder = judge::folder()?;
-    let searcher = open_searcher(&args.index.index).await?;
+    let searcher = open_searcher(&args.index.index, &args.encoder).await?;
     let mut notes = Vec::new();
     questions.retain(EvalQuestion::is_answerable);
     let all = questions.len();

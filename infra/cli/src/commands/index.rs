@@ -64,7 +64,7 @@ async fn follow_over(
     let options = options(args, defaults)?;
     let opening = async {
         let devices = language_model::devices(args.model.device).await?;
-        embedder(&args.embedder, devices).await
+        embedder(&args.embedder, args.embedder_dimensions, devices).await
     };
     let embedder = options.stop.run_until_cancelled(opening).await;
     let embedder = embedder.ok_or(PipelineError::Stopped)??;
@@ -114,7 +114,7 @@ pub async fn open(location: &str, args: &RunArgs, defaults: RunOptions) -> anyho
     let mut options = options(args, defaults)?;
     options.narrator = narrator(args).await?;
     let devices = language_model::devices(args.model.device).await?;
-    let embedder = embedder(&args.embedder, devices).await?;
+    let embedder = embedder(&args.embedder, args.embedder_dimensions, devices).await?;
     Ok(Opened {
         lake,
         index,

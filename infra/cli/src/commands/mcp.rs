@@ -17,7 +17,7 @@ use crate::progress::say;
 pub async fn run(args: McpArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
     let snapshot = newest(&index).await?;
-    let embedder = embedder_of(&snapshot).await?;
+    let embedder = embedder_of(&snapshot, &args.encoder).await?;
     let judge = judge::open(&args.judge, &args.model).await?.judge;
     let options = NodeOptions {
         ask: ask(&args.ask, &args.sql, &args.model, judge.as_deref()).await?,

@@ -9,6 +9,7 @@ pub mod context;
 pub mod describer;
 pub mod diff;
 pub mod embedder_bench;
+pub mod encoders;
 pub mod endpoint_embedder;
 pub mod eval;
 mod explained;
@@ -41,14 +42,13 @@ pub mod why;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
-use limn_models::{Devices, Embedder, ModelKind, ModelStore};
 use limn_retrieval::{JoinGraphs, KnownJoins, Mode, Query, Searcher};
 use limn_segment::{IndexStore, Snapshot};
 
-use crate::args::SearchOptions;
-use crate::progress::{model_progress, say};
+use crate::args::{EncoderPlace, SearchOptions};
+use crate::progress::say;
 use crate::text::plural;
+pub use encoders::{embedder, embedder_name, embedder_of};
 
 /// Prints one JSON value and a newline.
 pub fn print_json<T: serde::Serialize>(value: &T) -> io::Result<()> {
@@ -57,53 +57,6 @@ pub fn print_json<T: serde::Serialize>(value: &T) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from)?;
     writeln!(out)?;
     out.flush()
-}
-
-/// The embedder by name, fetched at first use, on these devices.
-pub async fn embedder(name: &str, devices: Devices) -> anyhow::Result<Arc<dyn Embedder>> {
-    if name == endpoint_embedder::ENDPOINT {
-        return endpoint_embedder::connect().await;
-    }
-    let name = name.to_owned();
-    tokio::task::spawn_blocking(move || {
-        let progress = model_progress();
-        let store = ModelStore::from_env().with_devices(devices);
-        let embedder = store.embedder(&name, &|event| progress.on(&event));
-        progress.finish();
-        embedder
-    })
-    .await
-    .context("the model loader died")?
-    .map_err(Into::into)
-}
-
-/// The embedder that an index was made with.
-pub async fn embedder_of(snapshot: &Snapshot) -> anyhow::Result<Arc<dyn Embedder>> {
-    if endpoint_embedder::made(&snapshot.embedder) {
-        return endpoint_embedder::connect_to(&snapshot.embedder).await;
-    }
-    // One question is embedded sooner than a GPU is ready.
-    embedder(embedder_name(snapshot)?, Devices::default()).await
-}
-
-/// What `--embedder` calls the embedder of a snapshot.
-pub fn embedder_name(snapshot: &Snapshot) -> anyhow::Result<&'static str> {
-    if endpoint_embedder::made(&snapshot.embedder) {
-        return Ok(endpoint_embedder::ENDPOINT);
-    }
-    let Some(card) = ModelStore::card_of_id(&snapshot.embedder) else {
-        let ids: Vec<String> = ModelStore::cards()
-            .iter()
-            .filter(|card| card.kind == ModelKind::Embedder)
-            .map(|card| card.id().to_string())
-            .collect();
-        bail!(
-            "the index was made with embedder '{}', and this limn has {}; index the lake again with this limn",
-            snapshot.embedder,
-            ids.join(", ")
-        );
-    };
-    Ok(card.name)
 }
 
 /// The newest snapshot of an index that is whole. Damaged newer ones are warned of.
@@ -126,10 +79,10 @@ pub fn warn_passed_over(snapshot: &Snapshot, location: &str) {
 }
 
 /// Opens the newest snapshot of an index for questions.
-pub async fn open_searcher(location: &str) -> anyhow::Result<Searcher> {
+pub async fn open_searcher(location: &str, encoder: &EncoderPlace) -> anyhow::Result<Searcher> {
     let index = IndexStore::open(location)?;
     let snapshot = newest(&index).await?;
-    let embedder = embedder_of(&snapshot).await?;
+    let embedder = embedder_of(&snapshot, encoder).await?;
     Ok(Searcher::open(&index, snapshot, embedder).await?)
 }
 

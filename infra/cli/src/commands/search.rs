@@ -27,7 +27,7 @@ pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
         Some(count) => sets::given(count)?,
     };
     let mut query = query(&args.question.join(" "), k, &args.options)?;
-    let searcher = open_searcher(&args.index.index).await?;
+    let searcher = open_searcher(&args.index.index, &args.encoder).await?;
     query.joins = joins_of(&args.index.index, searcher.snapshot(), &args.options).await?;
     let judging = judge::open(&args.options.judging, &args.model).await?;
     query.judge = judging.judge;

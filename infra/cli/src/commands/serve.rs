@@ -66,7 +66,7 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<Outcome> {
     .await?;
     let index = IndexStore::open(&args.index.index)?;
     let snapshot = newest(&index).await?;
-    let embedder = embedder_of(&snapshot).await?;
+    let embedder = embedder_of(&snapshot, &args.encoder).await?;
     let mut options = options(&args, access).await?;
     if index.store.local_root().is_none() {
         options.cache = cache(&args.cache);
@@ -205,7 +205,7 @@ async fn options(args: &ServeArgs, access: Access) -> anyhow::Result<NodeOptions
         feedback: feedback.transpose()?,
         events: events.transpose()?,
         describer: args.descriptions.then(|| {
-            let describer = ContextProcess::new(&args.index.index);
+            let describer = ContextProcess::new(&args.index.index, &args.encoder);
             Arc::new(describer) as Arc<dyn Describer>
         }),
         ask,

@@ -20,7 +20,9 @@ use limn_sets::{
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::Outcome;
-use crate::args::{EvalArgs, JudgeArg, PartsArg, SearchArgs, SearchOptions, TableCount};
+use crate::args::{
+    EncoderPlace, EvalArgs, JudgeArg, PartsArg, SearchArgs, SearchOptions, TableCount,
+};
 use crate::commands::eval::read;
 use crate::commands::search::{print, say_nothing_under};
 use crate::commands::{embedder_of, known, language_model, newest, print_json, query};
@@ -62,7 +64,7 @@ pub async fn search(args: SearchArgs) -> anyhow::Result<Outcome> {
         size: args.k.map_or(Ok(SetSize::Auto), size)?,
         parts: None,
     };
-    let opened = Opened::new(&args.index.index, &args.options).await?;
+    let opened = Opened::new(&args.index.index, &args.encoder, &args.options).await?;
     if args.parts == PartsArg::Llm {
         let model = language_model::open(&args.model).await?;
         asked.parts = parts_by(model.as_ref(), &asked.query.text).await?;
@@ -147,7 +149,11 @@ struct Opened {
 }
 
 impl Opened {
-    async fn new(location: &str, options: &SearchOptions) -> anyhow::Result<Opened> {
+    async fn new(
+        location: &str,
+        encoder: &EncoderPlace,
+        options: &SearchOptions,
+    ) -> anyhow::Result<Opened> {
         if options.judging.judge == JudgeArg::Llm {
             bail!(
                 "--judge llm judges tables one by one, and --join chooses a set: leave one of them out"
@@ -155,7 +161,7 @@ impl Opened {
         }
         let index = IndexStore::open(location)?;
         let snapshot = newest(&index).await?;
-        let embedder = embedder_of(&snapshot).await?;
+        let embedder = embedder_of(&snapshot, encoder).await?;
         let searcher = Searcher::open(&index, snapshot.clone(), Arc::clone(&embedder)).await?;
         let graphs = JoinGraphs::read(&index, &snapshot).await?;
         Ok(Opened {
@@ -288,7 +294,7 @@ pub async fn eval(args: EvalArgs, questions: Vec<EvalQuestion>) -> anyhow::Resul
     let sizes = counts.map(|count| Ok((count, size(count)?)));
     let sizes: Vec<(TableCount, SetSize)> = sizes.collect::<anyhow::Result<_>>()?;
     let base = query("", 1, &args.options)?;
-    let opened = Opened::new(&args.index.index, &args.options).await?;
+    let opened = Opened::new(&args.index.index, &args.encoder, &args.options).await?;
     let tables = opened.searcher.tables().map(|table| table.key.to_key());
     let columns = opened.columns(tables.collect()).await?;
     let (searcher, sets, known) = (opened.searcher, opened.sets, opened.joins);

@@ -171,7 +171,7 @@ async fn asker(
         tokens: args.budget_tokens,
         time: Some(until.saturating_duration_since(Instant::now())),
     };
-    let embedder = embedder_of(snapshot).await?;
+    let embedder = embedder_of(snapshot, &args.encoder).await?;
     let asker = Asker::new(model, kept).with_embedder(embedder);
     Ok(asker.with_budget(budget))
 }

@@ -93,6 +93,7 @@ fn cells_args(args: &AskArgs) -> CellsArgs {
         index: IndexPlace {
             index: args.index.index.clone(),
         },
+        encoder: args.encoder.clone(),
         lake: args.lake.clone().filter(|_| !args.tables.is_empty()),
         join: args.tables.is_empty(),
         under: Under {

@@ -1,4 +1,4 @@
-//! Text to token numbers: WordPiece as BERT has it, fast where text is plain ASCII.
+//! WordPiece as BERT has it, fast where text is plain ASCII.
 //!
 //! A table's text is counted when blocks are packed, counted again when batches are, and read once
 //! more by the model, so this is worth being quick about. The steps are those of BERT's original
@@ -8,188 +8,162 @@
 //! own way: ASCII ones through the loop here, others (accents, CJK…) through the `tokenizers`
 //! library, which is also what a property test compares all this with.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use serde::Deserialize;
-use tokenizers::Tokenizer;
-
-use super::shape::{VOCABULARY, WINDOW};
-use crate::ModelError;
+use serde_json::Value;
 
 /// Words of more characters are unknown as a whole.
 const LONGEST_WORD: usize = 100;
 /// What a piece that continues a word begins with in the vocabulary.
 const CONTINUES: &str = "##";
 
-/// The tokenizer of all-MiniLM-L6-v2.
-///
-/// What looks like a special token in a text (`[SEP]`) is read as plain text: a cell is data.
-pub(crate) struct TextTokens {
-    model: String,
-    file: PathBuf,
-    vocabulary: Vocabulary,
-    /// For text beyond ASCII; loaded when there is some.
-    library: OnceLock<Result<Tokenizer, ModelError>>,
-}
-
 /// The pieces words are made of.
-struct Vocabulary {
+pub(super) struct WordPiece {
     begins: HashMap<Box<[u8]>, u32>,
     continues: HashMap<Box<[u8]>, u32>,
     /// The longest piece, in bytes.
     longest: usize,
+    lowercases: bool,
     unknown: u32,
-    start: u32,
-    end: u32,
+    pub start: u32,
+    pub end: u32,
 }
 
 /// The part of `tokenizer.json` that is needed here.
 #[derive(Deserialize)]
 struct TokenizerFile<'a> {
     #[serde(borrow)]
-    model: WordPieceModel<'a>,
+    model: Model<'a>,
+    normalizer: Option<Value>,
+    pre_tokenizer: Option<Value>,
+    post_processor: Option<Value>,
+    #[serde(default)]
+    added_tokens: Vec<Added>,
 }
 
 #[derive(Deserialize)]
-struct WordPieceModel<'a> {
+struct Model<'a> {
+    /// Missing in files of old versions of the library.
     #[serde(rename = "type")]
-    kind: String,
-    #[serde(borrow)]
-    vocab: HashMap<std::borrow::Cow<'a, str>, u32>,
+    kind: Option<String>,
+    unk_token: Option<String>,
+    continuing_subword_prefix: Option<String>,
+    max_input_chars_per_word: Option<usize>,
+    /// A list in other models' files.
+    #[serde(borrow, default, deserialize_with = "pieces")]
+    vocab: HashMap<Cow<'a, str>, u32>,
 }
 
-impl TextTokens {
-    /// Reads `tokenizer.json`; `model` is the name that errors carry.
-    pub fn load(file: &Path, model: &str) -> Result<Self, ModelError> {
-        let json = fs::read(file).map_err(|error| ModelError::Cache {
-            action: "read",
-            path: file.to_owned(),
-            detail: error.to_string(),
-        })?;
-        let vocabulary = Vocabulary::parse(&json).map_err(|detail| invalid(file, detail))?;
-        Ok(Self {
-            model: model.to_owned(),
-            file: file.to_owned(),
-            vocabulary,
-            library: OnceLock::new(),
-        })
+#[derive(Deserialize)]
+struct Added {
+    special: bool,
+}
+
+/// A vocabulary as WordPiece has it; none of what other models have.
+fn pieces<'de: 'a, 'a, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<HashMap<Cow<'a, str>, u32>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Vocabulary<'a> {
+        Pieces(#[serde(borrow)] HashMap<Cow<'a, str>, u32>),
+        Other(serde::de::IgnoredAny),
+    }
+    Ok(match Vocabulary::deserialize(deserializer)? {
+        Vocabulary::Pieces(pieces) => pieces,
+        Vocabulary::Other(_) => HashMap::new(),
+    })
+}
+
+impl TokenizerFile<'_> {
+    /// Whether ASCII text is read as by BERT's own tokenizer, and if so, whether letters are made
+    /// small.
+    fn is_berts(&self) -> Option<bool> {
+        let kind = |part: &Option<Value>| Some(part.as_ref()?.get("type")?.as_str()?.to_owned());
+        let model = &self.model;
+        let is_plain = matches!(model.kind.as_deref(), Some("WordPiece"))
+            && model.unk_token.as_deref() == Some("[UNK]")
+            && model.continuing_subword_prefix.as_deref() == Some(CONTINUES)
+            && model.max_input_chars_per_word == Some(LONGEST_WORD)
+            && kind(&self.pre_tokenizer).as_deref() == Some("BertPreTokenizer")
+            && kind(&self.normalizer).as_deref() == Some("BertNormalizer")
+            // Others are looked for in the text before it is cut.
+            && self.added_tokens.iter().all(|token| token.special)
+            && self.puts_around();
+        let normalizer = self.normalizer.as_ref()?;
+        let cleans = normalizer.get("clean_text")?.as_bool()?;
+        let lowercases = normalizer.get("lowercase")?.as_bool()?;
+        (is_plain && cleans).then_some(lowercases)
     }
 
-    /// How many tokens the whole text has, the two special ones included.
-    ///
-    /// A text that the tokenizer refuses counts as longer than any window; embedding it reports
-    /// why.
-    pub fn count(&self, text: &str) -> usize {
-        let mut count = 2;
-        let outcome = self.pieces(text, &mut |_| {
-            count += 1;
-            ControlFlow::Continue(())
-        });
-        if outcome.is_ok() { count } else { usize::MAX }
-    }
-
-    /// The token numbers the model reads: the text's first ones between the two special tokens.
-    pub fn window(&self, text: &str) -> Result<Vec<u32>, ModelError> {
-        let mut ids = vec![self.vocabulary.start];
-        self.pieces(text, &mut |id| {
-            ids.push(id);
-            if ids.len() < WINDOW - 1 {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(())
-            }
-        })?;
-        ids.push(self.vocabulary.end);
-        Ok(ids)
-    }
-
-    /// Calls `visit` with each token of the text until it breaks.
-    fn pieces(
-        &self,
-        text: &str,
-        visit: &mut impl FnMut(u32) -> ControlFlow<()>,
-    ) -> Result<(), ModelError> {
-        for stretch in text.split([' ', '\t', '\n', '\r']) {
-            let flow = if stretch.is_ascii() {
-                self.vocabulary.ascii(stretch.as_bytes(), visit)
-            } else {
-                self.beyond_ascii(stretch)?
-                    .into_iter()
-                    .try_for_each(&mut *visit)
-            };
-            if flow.is_break() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    fn beyond_ascii(&self, text: &str) -> Result<Vec<u32>, ModelError> {
-        let library = self
-            .library
-            .get_or_init(|| library(&self.file))
-            .as_ref()
-            .map_err(ModelError::clone)?;
-        let refused = |detail: String| ModelError::Tokenizer {
-            model: self.model.clone(),
-            detail,
+    /// Whether `[CLS]` is put before a text and `[SEP]` after it, and nothing else.
+    fn puts_around(&self) -> bool {
+        let Some(post) = &self.post_processor else {
+            return false;
         };
-        let encoding = library
-            .encode_fast(text, false)
-            .map_err(|error| refused(error.to_string()))?;
-        Ok(encoding.get_ids().to_vec())
+        let named = |name: &str, token: &str| post[name][0].as_str() == Some(token);
+        match post["type"].as_str() {
+            Some("BertProcessing") => named("cls", "[CLS]") && named("sep", "[SEP]"),
+            Some("TemplateProcessing") => {
+                let steps = post["single"].as_array().map_or(&[][..], Vec::as_slice);
+                let special = |step: &Value| step["SpecialToken"]["id"].as_str() == Some("[CLS]");
+                let last = |step: &Value| step["SpecialToken"]["id"].as_str() == Some("[SEP]");
+                match steps {
+                    [start, text, end] => {
+                        special(start) && last(end) && text["Sequence"]["id"].as_str() == Some("A")
+                    }
+                    _ => false,
+                }
+            }
+            _ => false,
+        }
     }
 }
 
-impl Vocabulary {
-    fn parse(json: &[u8]) -> Result<Self, String> {
+impl WordPiece {
+    /// Reads the JSON of a `tokenizer.json`; `None` where it is not BERT's kind, and the library
+    /// has to do it.
+    pub fn parse(json: &[u8], vocabulary: usize) -> Result<Option<Self>, String> {
         let file: TokenizerFile<'_> =
             serde_json::from_slice(json).map_err(|error| error.to_string())?;
-        let vocab = file.model.vocab;
-        if file.model.kind != "WordPiece" || vocab.len() != VOCABULARY {
-            return Err(format!(
-                "a {} of {} tokens, not a WordPiece of {VOCABULARY}",
-                file.model.kind,
-                vocab.len()
-            ));
-        }
-        // The numbers are row numbers of the word matrix, which has `VOCABULARY` rows.
-        if let Some((token, id)) = vocab.iter().find(|&(_, &id)| id as usize >= VOCABULARY) {
-            return Err(format!(
-                "token {token} has the number {id}, beyond the vocabulary"
-            ));
-        }
-        let special = |name: &str| {
-            vocab
-                .get(name)
-                .copied()
-                .ok_or_else(|| format!("there is no token {name}"))
+        let Some(lowercases) = file.is_berts() else {
+            return Ok(None);
         };
-        let (unknown, start, end) = (special("[UNK]")?, special("[CLS]")?, special("[SEP]")?);
+        let vocab = file.model.vocab;
+        // The numbers are row numbers of the word matrix.
+        if let Some((token, id)) = vocab.iter().find(|&(_, &id)| id as usize >= vocabulary) {
+            return Err(super::beyond_rows(token, *id, vocabulary));
+        }
+        let special = |name: &str| vocab.get(name).copied();
+        let (Some(unknown), Some(start), Some(end)) =
+            (special("[UNK]"), special("[CLS]"), special("[SEP]"))
+        else {
+            return Ok(None);
+        };
         let longest = vocab.keys().map(|token| token.len()).max().unwrap_or(0);
-        let (mut begins, mut continues) = (HashMap::with_capacity(VOCABULARY), HashMap::new());
+        let (mut begins, mut continues) = (HashMap::with_capacity(vocab.len()), HashMap::new());
         for (token, &id) in &vocab {
             match token.strip_prefix(CONTINUES) {
                 Some(rest) if !rest.is_empty() => continues.insert(rest.as_bytes().into(), id),
                 _ => begins.insert(token.as_bytes().into(), id),
             };
         }
-        Ok(Self {
+        Ok(Some(Self {
             begins,
             continues,
             longest,
+            lowercases,
             unknown,
             start,
             end,
-        })
+        }))
     }
 
     /// The tokens of ASCII text without white space.
-    fn ascii(
+    pub fn ascii(
         &self,
         text: &[u8],
         visit: &mut impl FnMut(u32) -> ControlFlow<()>,
@@ -207,7 +181,10 @@ impl Vocabulary {
                 continue;
             }
             if let Some(place) = word.get_mut(length) {
-                *place = byte.to_ascii_lowercase();
+                *place = match self.lowercases {
+                    true => byte.to_ascii_lowercase(),
+                    false => byte,
+                };
             }
             length += 1;
         }
@@ -247,24 +224,6 @@ impl Vocabulary {
     }
 }
 
-fn library(file: &Path) -> Result<Tokenizer, ModelError> {
-    let mut tokenizer =
-        Tokenizer::from_file(file).map_err(|error| invalid(file, error.to_string()))?;
-    tokenizer
-        .with_truncation(None)
-        .map_err(|error| invalid(file, error.to_string()))?;
-    tokenizer.with_padding(None);
-    tokenizer.set_encode_special_tokens(true);
-    Ok(tokenizer)
-}
-
-fn invalid(file: &Path, detail: String) -> ModelError {
-    ModelError::InvalidModel {
-        path: file.to_owned(),
-        detail,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -272,15 +231,23 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::*;
+    use tokenizers::Tokenizer;
+
+    use super::super::{TextTokens, Way, open};
     use crate::{ALL_MINILM, ModelStore};
+
+    const WINDOW: usize = 256;
 
     static BOTH: LazyLock<(TextTokens, Tokenizer)> = LazyLock::new(|| {
         let files = ModelStore::from_env().pull(ALL_MINILM, &|_| {}).unwrap();
-        (
-            TextTokens::load(files.separate_tokenizer().unwrap(), "test").unwrap(),
-            library(files.separate_tokenizer().unwrap()).unwrap(),
-        )
+        let file = files.separate_tokenizer().unwrap();
+        let ours = TextTokens::load(file, "test", 30522, WINDOW).unwrap();
+        assert!(
+            matches!(ours.way, Way::WordPiece { .. }),
+            "not the fast way"
+        );
+        let json = std::fs::read(file).unwrap();
+        (ours, open(file, &json).unwrap())
     });
 
     fn check(text: &str) {

@@ -4,16 +4,37 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use super::stages::{self, ATTENTION_FACTOR};
-use super::weights::{Matrix, Norm, Weights};
+use super::super::Description;
+use super::super::names::Norm;
+use super::super::pooling::{Pooling, unit};
+use super::super::shape::{Activation as Curve, Family};
+use super::weights::{Matrix, Weights};
 use crate::cuda::gpu::{Address, Buffer, Gpu, GpuError, Plain, Reused, arguments, launch};
-use crate::minilm::shape::{HEADS, HIDDEN, INNER, NORM_EPSILON};
+
+/// The sizes that the kernels are written for, the default model's.
+const HIDDEN: usize = 384;
+const HEADS: usize = 12;
+/// log₂(e) / √32, as on the processor.
+const ATTENTION_FACTOR: f32 = std::f32::consts::LOG2_E / (4.0 * std::f32::consts::SQRT_2);
+/// A longer sequence's scores have no room in a block's shared memory.
+const WINDOW: usize = 512;
 
 /// Rows and outputs of a block of `linear`, queries of one of `attend_sequences`.
 const ROWS: usize = 128;
 const PANEL: usize = 64;
 const QUERIES: usize = 16;
 const LANES: usize = 16;
+
+/// Whether the kernels compute this network.
+pub(super) fn suits(description: &Description, weights: &Weights) -> bool {
+    let shape = &description.shape;
+    shape.family == Family::Bert
+        && (shape.hidden, shape.heads) == (HIDDEN, HEADS)
+        && shape.activation == Curve::Gelu
+        && description.pooling == Pooling::Mean
+        && description.window <= WINDOW
+        && weights.words().is_some()
+}
 
 /// The encoders of all GPUs; a caller takes one that is free.
 pub(super) struct Encoders {
@@ -99,6 +120,10 @@ pub(super) struct Encoder {
     positions: Buffer,
     norm: GpuNorm,
     layers: Vec<GpuLayer>,
+    inner: usize,
+    epsilon: f32,
+    /// Of a vector's numbers, the first ones that are kept.
+    dimensions: usize,
     scratch: Scratch,
 }
 
@@ -205,12 +230,19 @@ enum Activation {
 }
 
 impl Encoder {
-    pub fn new(weights: &Weights, gpu: Arc<dyn Gpu>) -> Result<Self, GpuError> {
+    /// Uploads a network that [`suits`].
+    pub fn new(
+        weights: &Weights,
+        description: &Description,
+        gpu: Arc<dyn Gpu>,
+    ) -> Result<Self, GpuError> {
+        let lacking = || GpuError::Failed("the network does not suit the kernels".to_owned());
         let layers = weights.layers.iter().map(|layer| {
+            let attention_norm = layer.attention_norm.as_ref().ok_or_else(lacking)?;
             Ok(GpuLayer {
                 query_key_value: GpuMatrix::of(&gpu, &layer.query_key_value)?,
                 merge: GpuMatrix::of(&gpu, &layer.merge)?,
-                attention_norm: GpuNorm::of(&gpu, &layer.attention_norm)?,
+                attention_norm: GpuNorm::of(&gpu, attention_norm)?,
                 widen: GpuMatrix::of(&gpu, &layer.widen)?,
                 narrow: GpuMatrix::of(&gpu, &layer.narrow)?,
                 norm: GpuNorm::of(&gpu, &layer.norm)?,
@@ -218,9 +250,12 @@ impl Encoder {
         });
         Ok(Self {
             layers: layers.collect::<Result<_, GpuError>>()?,
-            words: Buffer::of(&gpu, weights.words())?,
-            positions: Buffer::of(&gpu, weights.positions())?,
-            norm: GpuNorm::of(&gpu, &weights.norm)?,
+            words: Buffer::of(&gpu, weights.words().ok_or_else(lacking)?)?,
+            positions: Buffer::of(&gpu, weights.places())?,
+            norm: GpuNorm::of(&gpu, &weights.first_norm)?,
+            inner: description.shape.inner,
+            epsilon: description.shape.norm_epsilon,
+            dimensions: description.dimensions,
             scratch: Scratch::default(),
             gpu,
         })
@@ -250,11 +285,15 @@ impl Encoder {
         let states = scratch.states.place::<f32>(&gpu, count * HIDDEN)?;
         let projected = scratch.projected.place::<f32>(&gpu, count * 3 * HIDDEN)?;
         let attended = scratch.attended.place::<f32>(&gpu, count * HIDDEN)?;
-        let wide = scratch.wide.place::<f32>(&gpu, count * INNER)?;
+        let wide = scratch
+            .wide
+            .place::<f32>(&gpu, count * self.inner.max(HIDDEN))?;
         let sums = scratch.sums.place::<f32>(&gpu, sequences.len() * HIDDEN)?;
         let rows = Rows {
             count,
-            bytes: scratch.bytes.place::<u8>(&gpu, count * INNER)?,
+            bytes: scratch
+                .bytes
+                .place::<u8>(&gpu, count * self.inner.max(HIDDEN))?,
             scales: scratch.scales.place::<f32>(&gpu, count)?,
             zeros: scratch.zeros.place::<i32>(&gpu, count)?,
         };
@@ -307,8 +346,8 @@ impl Encoder {
             .sums
             .room::<f32>(&gpu, vectors.len())?
             .read(&mut vectors)?;
-        let unit = |sum: &[f32]| stages::unit(sum.to_vec());
-        Ok(vectors.chunks_exact(HIDDEN).map(unit).collect())
+        let vector = |sum: &[f32]| unit(sum[..self.dimensions].to_vec());
+        Ok(vectors.chunks_exact(HIDDEN).map(vector).collect())
     }
 
     /// Rows rounded to bytes, times a matrix.
@@ -362,7 +401,7 @@ impl Encoder {
             more,
             scale: norm.scale.address(),
             shift: norm.shift.address(),
-            epsilon: NORM_EPSILON as f32,
+            epsilon: self.epsilon,
         };
         // SAFETY: as in `forward`.
         unsafe { launch(&*self.gpu, [count, 1, 1], 0, &normalize) }

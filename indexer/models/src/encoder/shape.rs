@@ -1,0 +1,170 @@
+//! What an encoder's network is: its sizes, and how its layers are put together.
+
+/// The most numbers of a state, and so of a vector.
+pub(crate) const MOST_HIDDEN: usize = 1024;
+/// Bounds of what a `config.json` may claim, so that it cannot ask for all memory.
+const MOST_LAYERS: usize = 64;
+const MOST_INNER: usize = 16_384;
+const MOST_VOCABULARY: usize = 2_000_000;
+const MOST_POSITIONS: usize = 131_072;
+/// The most tokens of a text that are read, whatever the model could.
+pub(crate) const MOST_WINDOW: usize = 8192;
+/// The integer kernels compute so many outputs at a time.
+const PANEL: usize = crate::kernels::PANEL;
+const LANES: usize = crate::kernels::LANES;
+
+/// Whose tensors' names and order of steps a network has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    /// BERT and RoBERTa: added first, normalised after.
+    Bert,
+    /// ModernBERT: normalised first, added after.
+    ModernBert,
+}
+
+/// The function between the two halves of the inner layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Activation {
+    /// x·Φ(x).
+    Gelu,
+    /// The same by a hyperbolic tangent.
+    GeluTanh,
+    /// max(x, 0).
+    Relu,
+}
+
+/// How far a token looks in a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// At every token.
+    All,
+    /// At those that are at most so many tokens away.
+    Around(usize),
+}
+
+/// The bases of the rotations by which places are told.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RotationBases {
+    pub global: f64,
+    pub local: f64,
+}
+
+/// The sizes of an encoder and how its layers are put together.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Shape {
+    pub family: Family,
+    pub hidden: usize,
+    pub heads: usize,
+    pub inner: usize,
+    pub vocabulary: usize,
+    /// Rows of the matrix of learned positions; 0 where places are told by rotation.
+    pub positions: usize,
+    /// The row of the first token: RoBERTa's come after that of padding.
+    pub first_position: usize,
+    /// Rows of the matrix of segment types, of which the first is used; 0 for none.
+    pub segments: usize,
+    pub rotation: Option<RotationBases>,
+    pub activation: Activation,
+    pub norm_epsilon: f32,
+    /// The reach of each layer.
+    pub reaches: Vec<Reach>,
+}
+
+impl Shape {
+    /// That of all-MiniLM-L6-v2, as its `config.json` gives it.
+    pub fn minilm() -> Self {
+        Self {
+            family: Family::Bert,
+            hidden: 384,
+            heads: 12,
+            inner: 1536,
+            vocabulary: 30522,
+            positions: 512,
+            first_position: 0,
+            segments: 2,
+            rotation: None,
+            activation: Activation::Gelu,
+            norm_epsilon: 1e-12,
+            reaches: vec![Reach::All; 6],
+        }
+    }
+
+    /// Numbers of a head.
+    pub fn head(&self) -> usize {
+        self.hidden / self.heads.max(1)
+    }
+
+    /// Whether each half of a layer normalises before it computes.
+    pub fn normalises_first(&self) -> bool {
+        self.family == Family::ModernBert
+    }
+
+    /// Outputs of the widening matrix: a gate beside each number, where there are gates.
+    pub fn widened(&self) -> usize {
+        match self.family {
+            Family::Bert => self.inner,
+            Family::ModernBert => 2 * self.inner,
+        }
+    }
+
+    /// The most tokens that the positions suffice for.
+    pub fn longest(&self) -> usize {
+        let places = match self.rotation {
+            Some(_) => MOST_WINDOW,
+            None => self.positions.saturating_sub(self.first_position),
+        };
+        places.min(MOST_WINDOW)
+    }
+
+    /// Why no engine computes this shape, if so.
+    pub fn refusal(&self) -> Option<String> {
+        let bounds = [
+            ("hidden_size", self.hidden, MOST_HIDDEN),
+            ("num_hidden_layers", self.reaches.len(), MOST_LAYERS),
+            ("intermediate_size", self.inner, MOST_INNER),
+            ("vocab_size", self.vocabulary, MOST_VOCABULARY),
+            ("num_attention_heads", self.heads, self.hidden),
+        ];
+        for (name, found, most) in bounds {
+            if found == 0 || found > most {
+                return Some(format!("{name} is {found}; expected 1 to {most}"));
+            }
+        }
+        if self.positions > MOST_POSITIONS {
+            let found = self.positions;
+            return Some(format!(
+                "max_position_embeddings is {found}; expected {MOST_POSITIONS} at most"
+            ));
+        }
+        if !self.hidden.is_multiple_of(self.heads) || !self.head().is_multiple_of(2) {
+            return Some(format!(
+                "hidden_size {} is not {} heads of an even number of numbers",
+                self.hidden, self.heads
+            ));
+        }
+        if !(self.norm_epsilon > 0.0 && self.norm_epsilon < 1.0) {
+            let found = self.norm_epsilon;
+            return Some(format!("the layer norm's epsilon is {found}"));
+        }
+        let bases = self.rotation.iter();
+        let mut bases = bases.flat_map(|it| [it.global, it.local]);
+        if bases.any(|base| !(base > 1.0 && base.is_finite())) {
+            return Some("a rope theta is not above 1".to_owned());
+        }
+        None
+    }
+
+    /// Why the integer engine does not compute it, if so.
+    pub fn integer_refusal(&self) -> Option<String> {
+        let fits = self.hidden.is_multiple_of(PANEL)
+            && self.widened().is_multiple_of(PANEL)
+            && self.inner.is_multiple_of(LANES)
+            && self.head().is_multiple_of(LANES);
+        (!fits).then(|| {
+            format!(
+                "hidden_size {}, intermediate_size {} and {} heads do not suit the 8-bit engine, which takes multiples of {PANEL} and heads of a multiple of {LANES} numbers; \"arithmetic\": \"f32\" in limn.json computes it",
+                self.hidden, self.inner, self.heads
+            )
+        })
+    }
+}

@@ -1,0 +1,314 @@
+//! Reading single tensors of a safetensors file, without holding the file in memory.
+//!
+//! The format: eight bytes of length (little-endian), that many bytes of JSON that give each
+//! tensor's type, shape and place, then the numbers.
+//!
+//! Nothing that the header claims is believed: tensors lie within the file, and only those of the
+//! size that was asked for are read.
+//!
+//! `unsafe` here: mapping a file. A map is sound as long as nobody changes or truncates the file
+//! behind it. A model's files are put into the model store under another name, checked against
+//! their hash and moved into place, and nothing in limn opens one for writing again; those of a
+//! person's own folder are only read. Somebody who truncates one by hand while it is used kills
+//! who uses it (SIGBUS).
+
+#![allow(unsafe_code)]
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::path::Path;
+
+use half::{bf16, f16};
+use memmap2::{Advice, Mmap};
+use serde::Deserialize;
+
+/// A header is a few kilobytes; more than this is no safetensors file.
+const LONGEST_HEADER: u64 = 16 << 20;
+
+/// An open safetensors file.
+pub(super) struct TensorFile {
+    file: File,
+    /// Where the numbers begin, and the file ends.
+    start: u64,
+    end: u64,
+    tensors: HashMap<String, Tensor>,
+}
+
+/// The little-endian numbers of a matrix, where they are in the file: in memory is what is looked
+/// at, and the system may take it back.
+pub(super) struct Mapped {
+    file: Mmap,
+    range: Range<usize>,
+    kind: Kind,
+    /// Numbers of a row.
+    width: usize,
+}
+
+/// What numbers are in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    F32,
+    F16,
+    Bf16,
+}
+
+impl Kind {
+    fn of(name: &str) -> Option<Self> {
+        match name {
+            "F32" => Some(Self::F32),
+            "F16" => Some(Self::F16),
+            "BF16" => Some(Self::Bf16),
+            _ => None,
+        }
+    }
+
+    /// Bytes of a number.
+    fn size(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F16 | Self::Bf16 => 2,
+        }
+    }
+
+    /// Writes the numbers, as many as there are places.
+    #[inline(always)]
+    fn write(self, bytes: &[u8], out: &mut [f32]) {
+        match self {
+            Self::F32 => {
+                let numbers = out.iter_mut().zip(bytes.as_chunks::<4>().0);
+                numbers.for_each(|(out, bytes)| *out = f32::from_le_bytes(*bytes));
+            }
+            Self::F16 => {
+                let numbers = out.iter_mut().zip(bytes.as_chunks::<2>().0);
+                numbers.for_each(|(out, bytes)| *out = f16::from_le_bytes(*bytes).to_f32());
+            }
+            Self::Bf16 => {
+                let numbers = out.iter_mut().zip(bytes.as_chunks::<2>().0);
+                numbers.for_each(|(out, bytes)| *out = bf16::from_le_bytes(*bytes).to_f32());
+            }
+        }
+    }
+}
+
+impl Mapped {
+    /// The bytes, where the numbers are 32-bit floats.
+    #[cfg(any(feature = "cuda", test))]
+    pub fn as_f32_bytes(&self) -> Option<&[u8]> {
+        (self.kind == Kind::F32).then(|| self.bytes())
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.file[self.range.clone()]
+    }
+
+    /// Writes a row's numbers.
+    #[inline(always)]
+    pub fn row(&self, row: usize, out: &mut [f32]) {
+        let length = self.width * self.kind.size();
+        let bytes = &self.bytes()[row * length..][..length];
+        self.kind.write(bytes, out);
+    }
+}
+
+#[derive(Deserialize)]
+struct Tensor {
+    dtype: String,
+    shape: Vec<usize>,
+    data_offsets: (u64, u64),
+}
+
+/// Where a tensor's numbers are, and what they are.
+struct Place {
+    range: Range<u64>,
+    kind: Kind,
+}
+
+impl TensorFile {
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let mut file = File::open(path).map_err(|error| error.to_string())?;
+        let mut length = [0; 8];
+        file.read_exact(&mut length)
+            .map_err(|error| format!("no header: {error}"))?;
+        let length = u64::from_le_bytes(length);
+        let end = file.metadata().map_err(|error| error.to_string())?.len();
+        if length > LONGEST_HEADER || length + 8 > end {
+            return Err(format!(
+                "not in safetensors format: its header claims {length} bytes; expected {} at most, within the file's {end}",
+                LONGEST_HEADER
+            ));
+        }
+        let mut header = Vec::new();
+        (&mut file)
+            .take(length)
+            .read_to_end(&mut header)
+            .map_err(|error| error.to_string())?;
+        let mut entries: HashMap<String, serde_json::Value> = serde_json::from_slice(&header)
+            .map_err(|error| format!("its header is damaged: {error}"))?;
+        entries.remove("__metadata__");
+        let tensors = entries
+            .into_iter()
+            .map(|(name, entry)| Ok((name, serde_json::from_value(entry)?)));
+        let tensors = tensors.collect::<Result<_, serde_json::Error>>();
+        let tensors = tensors.map_err(|error| format!("its header is damaged: {error}"))?;
+        Ok(Self {
+            file,
+            start: length + 8,
+            end,
+            tensors,
+        })
+    }
+
+    /// Whether there is a tensor of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.tensors.contains_key(name)
+    }
+
+    /// The numbers of a tensor of that very shape.
+    pub fn floats(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, String> {
+        let Place { range, kind } = self.place(name, shape)?;
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        self.file
+            .seek(SeekFrom::Start(range.start))
+            .and_then(|_| self.file.read_exact(&mut bytes))
+            .map_err(|error| format!("its tensor {name} cannot be read: {error}"))?;
+        let mut numbers = vec![0.0; bytes.len() / kind.size()];
+        kind.write(&bytes, &mut numbers);
+        Ok(numbers)
+    }
+
+    /// A matrix, left in the file: for one of which little is looked at.
+    pub fn mapped(&self, name: &str, rows: usize, width: usize) -> Result<Mapped, String> {
+        let Place { range, kind } = self.place(name, &[rows, width])?;
+        // SAFETY: see the module's text: the file is not changed while it is mapped.
+        let map = unsafe { Mmap::map(&self.file) };
+        let file = map.map_err(|error| format!("it cannot be mapped: {error}"))?;
+        // Best effort.
+        let _ = file.advise(Advice::Random);
+        let range = range.start as usize..range.end as usize;
+        if range.end > file.len() {
+            return Err(format!("its tensor {name} is cut off"));
+        }
+        Ok(Mapped {
+            file,
+            range,
+            kind,
+            width,
+        })
+    }
+
+    /// Where in the file the numbers of a tensor of that very shape are.
+    fn place(&self, name: &str, shape: &[usize]) -> Result<Place, String> {
+        let tensor = self
+            .tensors
+            .get(name)
+            .ok_or_else(|| format!("it has no tensor {name}"))?;
+        let kind = Kind::of(&tensor.dtype).filter(|_| tensor.shape == shape);
+        let kind = kind.ok_or_else(|| {
+            format!(
+                "its tensor {name} is {} {:?}; expected F32, F16 or BF16 {shape:?}",
+                tensor.dtype, tensor.shape
+            )
+        })?;
+        let (begin, end) = tensor.data_offsets;
+        let length = (shape.iter().product::<usize>() * kind.size()) as u64;
+        if begin.checked_add(length) != Some(end) {
+            return Err(format!(
+                "its tensor {name} claims the bytes {begin} to {end}; expected {length} bytes"
+            ));
+        }
+        let to = self.start.checked_add(end).filter(|to| *to <= self.end);
+        let to =
+            to.ok_or_else(|| format!("its tensor {name} is cut off: the file is too short"))?;
+        Ok(Place {
+            range: to - length..to,
+            kind,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn open(bytes: &[u8]) -> Result<TensorFile, String> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("x"), bytes).unwrap();
+        TensorFile::open(&folder.path().join("x"))
+    }
+
+    fn file(header: &str, numbers: &[u8]) -> Vec<u8> {
+        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+        bytes.extend_from_slice(header.as_bytes());
+        bytes.extend_from_slice(numbers);
+        bytes
+    }
+
+    #[test]
+    fn tensors_are_read_and_misfits_named() {
+        let header = r#"{"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[4],"data_offsets":[8,24]},"m":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"n":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}"#;
+        let numbers = [1.5_f32, -2.0, 3.0].map(f32::to_le_bytes).concat();
+        let bytes = file(header, &numbers);
+        let mut file = open(&bytes).unwrap();
+        assert_eq!(file.floats("a", &[2]).unwrap(), [1.5, -2.0]);
+        let mapped = file.mapped("m", 1, 2).unwrap();
+        let mut row = [0.0; 2];
+        mapped.row(0, &mut row);
+        assert_eq!(row, [1.5, -2.0]);
+        for (name, shape) in [("a", 3), ("b", 4), ("c", 2), ("n", 1)] {
+            assert!(
+                file.floats(name, &[shape]).unwrap_err().contains(name),
+                "{name}"
+            );
+            let mapped = file.mapped(name, 1, shape);
+            assert!(mapped.is_err_and(|error| error.contains(name)), "{name}");
+        }
+        assert!(open(&bytes[..20]).is_err() && open(&[255; 40]).is_err() && open(&[]).is_err());
+    }
+
+    #[test]
+    fn numbers_of_sixteen_bits_are_read() {
+        let header = r#"{"h":{"dtype":"F16","shape":[1,2],"data_offsets":[0,4]},"b":{"dtype":"BF16","shape":[1,2],"data_offsets":[4,8]}}"#;
+        let halves = [f16::from_f32(0.1), f16::from_f32(-6e-8)].map(f16::to_le_bytes);
+        let brains = [bf16::from_f32(0.1), bf16::from_f32(-3e38)].map(bf16::to_le_bytes);
+        let mut file = open(&file(header, &[halves.concat(), brains.concat()].concat())).unwrap();
+        for (name, right) in [
+            (
+                "h",
+                [f16::from_f32(0.1).to_f32(), f16::from_f32(-6e-8).to_f32()],
+            ),
+            (
+                "b",
+                [bf16::from_f32(0.1).to_f32(), bf16::from_f32(-3e38).to_f32()],
+            ),
+        ] {
+            assert_eq!(file.floats(name, &[1, 2]).unwrap(), right);
+            let mut row = [0.0; 2];
+            file.mapped(name, 1, 2).unwrap().row(0, &mut row);
+            assert_eq!(row, right);
+        }
+    }
+
+    #[test]
+    fn claims_beyond_the_file_are_refused() {
+        let claimed = [
+            // A header as long as all memory, and one longer than the file.
+            [u64::MAX.to_le_bytes().to_vec(), b"{}".to_vec()].concat(),
+            [1000_u64.to_le_bytes().to_vec(), b"{}".to_vec()].concat(),
+        ];
+        for bytes in claimed {
+            assert!(open(&bytes).is_err_and(|error| error.contains("claims")));
+        }
+        let beyond = r#"{"a":{"dtype":"F32","shape":[1000000],"data_offsets":[0,4000000]},"b":{"dtype":"F32","shape":[2],"data_offsets":[18446744073709551608,18446744073709551615]}}"#;
+        let mut opened = open(&file(beyond, &[0; 8])).unwrap();
+        assert!(
+            opened
+                .floats("a", &[1_000_000])
+                .unwrap_err()
+                .contains("cut off")
+        );
+        assert!(opened.floats("b", &[2]).is_err());
+    }
+}
