@@ -93,6 +93,9 @@ pub enum ResumeError {
     },
 }
 
+/// How the line of a question begins.
+const BEGINNING: &str = "{\"question\":";
+
 /// What an interrupted run has left.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Earlier {
@@ -115,7 +118,15 @@ impl Earlier {
         let mut earlier = Earlier::default();
         for (at, line) in text.split_inclusive('\n').enumerate() {
             if !line.ends_with('\n') {
-                break;
+                // What was interrupted begins as a question does; anything else is somebody's.
+                if line.starts_with(BEGINNING) || BEGINNING.starts_with(line) {
+                    break;
+                }
+                return Err(ResumeError::Foreign {
+                    file: file.to_owned(),
+                    line: at + 1,
+                    reason: "it is no question, and has no end".to_owned(),
+                });
             }
             let question: Question =
                 serde_json::from_str(line).map_err(|error| ResumeError::Foreign {

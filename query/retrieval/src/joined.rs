@@ -67,7 +67,7 @@ pub(crate) fn bring_joined(
         };
         let adds = |it: &Ranked| found.share_of(found.held(scratch, it.table) & !held);
         let mut best: Option<(f32, usize, JoinedBy)> = None;
-        for (place, other) in ranked.iter().enumerate().skip(before.len()) {
+        for (place, other) in ranked.iter().enumerate().take(SOUGHT).skip(before.len()) {
             let worth = other.score + BONUS + adds(other);
             let is_better = best.as_ref().is_none_or(|(best, ..)| worth > *best);
             if worth >= next.score

@@ -383,6 +383,7 @@ impl Searcher {
             ranking.failures.extend(walked.failure);
         }
         ranking.tables.truncate(query.k);
+        forget_joins(&mut ranking.tables);
         if best_grade(&ranking.tables) == Some(Grade::Unlikely) {
             ranking.notes.push(format!(
                 "no table{place} is likely to answer this: these are the nearest"
@@ -399,6 +400,27 @@ pub(crate) fn best_grade(tables: &[RankedTable]) -> Option<Grade> {
         _ => table.grade,
     };
     tables.iter().filter_map(grade).max()
+}
+
+/// Takes back that a table comes behind one that a judge has moved behind it, or out of the answer.
+fn forget_joins(tables: &mut [RankedTable]) {
+    for at in 0..tables.len() {
+        let (before, behind) = tables.split_at_mut(at);
+        let Some(table) = behind.first_mut() else {
+            return;
+        };
+        let is_there = |partner: &str| {
+            let mut before = before.iter();
+            before.any(|it| it.key.name == partner && it.key.lake == table.key.lake)
+        };
+        let is_behind = table
+            .joined
+            .as_ref()
+            .is_some_and(|it| is_there(&it.partner));
+        if !is_behind {
+            table.joined = None;
+        }
+    }
 }
 
 /// Moves rejected tables behind the others, and marks each with the judge's word.

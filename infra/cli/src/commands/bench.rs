@@ -134,7 +134,9 @@ fn go_on(path: &Path, origin: &Origin) -> anyhow::Result<(Out, Earlier)> {
     let mut file = options.open(path).with_context(failed)?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).with_context(failed)?;
-    let earlier = Earlier::read(&String::from_utf8_lossy(&bytes), &shown, origin)?;
+    let text = String::from_utf8(bytes);
+    let text = text.with_context(|| format!("{shown} is no text; choose another --out"))?;
+    let earlier = Earlier::read(&text, &shown, origin)?;
     let end = earlier.whole_bytes as u64;
     file.set_len(end).with_context(failed)?;
     file.seek(SeekFrom::Start(end)).with_context(failed)?;

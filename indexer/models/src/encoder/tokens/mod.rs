@@ -192,6 +192,10 @@ impl AnyTokens {
             library.encode("a", false).map_err(refused)?,
         );
         let (with, without) = (with.get_ids(), without.get_ids());
+        // Those around a text need not be of the vocabulary.
+        if let Some(id) = with.iter().find(|id| **id as usize >= vocabulary) {
+            return Err(invalid(file, beyond_rows("around a text", *id, vocabulary)));
+        }
         // Special tokens are put before and after the text, the text's own stay together.
         let at = (0..=with.len().saturating_sub(without.len()))
             .find(|at| with[*at..].starts_with(without));
