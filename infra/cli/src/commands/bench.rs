@@ -134,9 +134,15 @@ fn go_on(path: &Path, origin: &Origin) -> anyhow::Result<(Out, Earlier)> {
     let mut file = options.open(path).with_context(failed)?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).with_context(failed)?;
-    let text = String::from_utf8(bytes);
+    // A letter that was cut in two at the end is of what was interrupted.
+    let text = match std::str::from_utf8(&bytes) {
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&bytes[..error.valid_up_to()])
+        }
+        text => text,
+    };
     let text = text.with_context(|| format!("{shown} is no text; choose another --out"))?;
-    let earlier = Earlier::read(&text, &shown, origin)?;
+    let earlier = Earlier::read(text, &shown, origin)?;
     let end = earlier.whole_bytes as u64;
     file.set_len(end).with_context(failed)?;
     file.seek(SeekFrom::Start(end)).with_context(failed)?;
