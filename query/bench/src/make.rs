@@ -448,14 +448,14 @@ impl Asking<'_> {
                 return Err(failed("failed", self.table, error));
             }
         }
-        let (question, template) = self.said(&statement, &mut draws).await?;
-        let name = |at: usize| self.shelf.entries[at].key.name.clone();
-        let own = name(self.table);
-        let mut tables = vec![own.clone()];
         let others = self.shelf.having(&statement.columns());
         if others.len() > MOST_ANSWERING {
             return Err("too_many_tables".into());
         }
+        let (question, template) = self.said(&statement, &mut draws).await?;
+        let name = |at: usize| self.shelf.entries[at].key.name.clone();
+        let own = name(self.table);
+        let mut tables = vec![own.clone()];
         for other in others.into_iter().filter(|it| *it != self.table) {
             match self.shelf.ask(other, &statement).await {
                 Verdict::Answers => tables.push(name(other)),

@@ -38,7 +38,9 @@ struct Config {
     local_attention: Option<usize>,
     layer_types: Option<Vec<String>>,
     global_rope_theta: Option<f64>,
-    local_rope_theta: Option<f64>,
+    /// `Some(None)` where it is null, which is another thing than not there.
+    #[serde(default, deserialize_with = "given")]
+    local_rope_theta: Option<Option<f64>>,
     rope_parameters: Option<Value>,
 }
 
@@ -179,8 +181,14 @@ fn rotation(config: &Config) -> Result<RotationBases, String> {
     };
     let global = of("full_attention", config.global_rope_theta, 160_000.0)?;
     // Where it is null, the local layers have the global one's.
-    let local = of("sliding_attention", config.local_rope_theta, 10_000.0)?;
+    let local = config.local_rope_theta.map(|it| it.unwrap_or(global));
+    let local = of("sliding_attention", local, 10_000.0)?;
     Ok(RotationBases { global, local })
+}
+
+/// A value that is there, perhaps null.
+fn given<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Option<f64>>, D::Error> {
+    serde::Deserialize::deserialize(value).map(Some)
 }
 
 fn activation(name: Option<&str>) -> Result<Activation, String> {
@@ -287,6 +295,13 @@ mod tests {
             with(changes).map(|it| it.shape)
         };
         let around = Reach::Around(8);
+        let bases = |local: Value| {
+            let more =
+                serde_json::json!({"global_rope_theta": 80_000.0, "local_rope_theta": local});
+            format!("{:?}", modern(more).unwrap())
+        };
+        assert_eq!(bases(Value::Null), bases(80_000.0.into()));
+        assert_ne!(bases(Value::Null), bases(10_000.0.into()));
         let older = modern(serde_json::json!({
             "global_attn_every_n_layers": 2, "global_rope_theta": 80_000.0,
             "local_rope_theta": 5000.0,

@@ -2,6 +2,8 @@
 
 /// The most numbers of a state, and so of a vector.
 pub(crate) const MOST_HIDDEN: usize = 1024;
+/// Encoders have 32 at most, as a rule; each has scores of its own in memory.
+const MOST_HEADS: usize = 64;
 /// Bounds of what a `config.json` may claim, so that it cannot ask for all memory.
 const MOST_LAYERS: usize = 64;
 const MOST_INNER: usize = 16_384;
@@ -123,7 +125,11 @@ impl Shape {
             ("num_hidden_layers", self.reaches.len(), MOST_LAYERS),
             ("intermediate_size", self.inner, MOST_INNER),
             ("vocab_size", self.vocabulary, MOST_VOCABULARY),
-            ("num_attention_heads", self.heads, self.hidden),
+            (
+                "num_attention_heads",
+                self.heads,
+                self.hidden.min(MOST_HEADS),
+            ),
         ];
         for (name, found, most) in bounds {
             if found == 0 || found > most {

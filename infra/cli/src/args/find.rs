@@ -149,7 +149,7 @@ pub struct EvalArgs {
     #[arg(help_heading = MORE, long, value_name = "FILE.jsonl")]
     pub against: Option<PathBuf>,
     /// Explain why tables are not found: which words they have, in which field, and their places by
-    /// words and by meaning.
+    /// words and by meaning, without a judge.
     #[arg(help_heading = MORE, long, conflicts_with_all = ["join", "calibrate", "plain"])]
     pub explain: bool,
     /// Questions answered at once [default: the cores; with a judge, as many as keep it busy].

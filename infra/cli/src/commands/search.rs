@@ -28,7 +28,13 @@ pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
     };
     let mut query = query(&args.question.join(" "), k, &args.options)?;
     let searcher = open_searcher(&args.index.index, &args.encoder).await?;
-    query.joins = joins_of(&args.index.index, searcher.snapshot(), &args.options).await?;
+    let joins = joins_of(&args.index.index, searcher.snapshot(), &args.options).await;
+    query.joins = joins.unwrap_or_else(|error| {
+        say(&format!(
+            "tables are ranked one by one: the index's joins cannot be read: {error:#}"
+        ));
+        None
+    });
     let judging = judge::open(&args.options.judging, &args.model).await?;
     query.judge = judging.judge;
     let is_judged = query.judge.is_some();
