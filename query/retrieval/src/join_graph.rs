@@ -10,6 +10,8 @@ use limn_joins::{Cardinality, EdgeKind, Evidence};
 use limn_segment::JoinRecord;
 use serde::Serialize;
 
+use crate::copies::is_aside;
+
 /// Joins between two tables that a way has, at most.
 pub const MOST_HOPS: usize = 4;
 
@@ -126,18 +128,17 @@ impl JoinGraph {
         edges.map(|(edge, _)| seen_from(edge, table)).collect()
     }
 
-    /// Whether two tables are copies of each other, or nearly.
-    #[must_use]
-    pub fn are_copies(&self, one: &str, other: &str, sees: Sees<'_>) -> bool {
-        let mut edges = self.edges_of(one, sees);
-        edges.any(|(edge, end)| end == other && edge.kind == EdgeKind::Copy)
-    }
-
-    /// Whether one of two tables is a part of the other.
-    #[must_use]
-    pub(crate) fn has_part(&self, one: &str, other: &str) -> bool {
-        let mut edges = self.edges_of(one, &|_| true);
-        edges.any(|(edge, end)| end == other && edge.kind == EdgeKind::Subset)
+    /// The tables that are copies of a table, or nearly, and those that are a part of it or that it
+    /// is a part of, where exactly one of the two is kept aside, as backups are.
+    pub(crate) fn copies_of<'a>(&'a self, table: &'a str) -> impl Iterator<Item = &'a str> {
+        let is_backup = |other| is_aside(table) != is_aside(other);
+        let edges = self.edges_of(table, &|_| true);
+        let copies = edges.filter(move |(edge, other)| match edge.kind {
+            EdgeKind::Copy => true,
+            EdgeKind::Subset => is_backup(other),
+            _ => false,
+        });
+        copies.map(|(_, other)| other)
     }
 
     /// The surest join of two tables; of equals the first by names.
@@ -179,10 +180,16 @@ impl JoinGraph {
         found
     }
 
-    /// Tables that join two or more of these tables, none of them itself: at most so many, first
-    /// those that join the first of them.
+    /// Tables that fit and join two or more of these tables, none of them itself: at most so many,
+    /// first those that join the first of them.
     #[must_use]
-    pub fn between(&self, tables: &[&str], most: usize, sees: Sees<'_>) -> Vec<String> {
+    pub fn between(
+        &self,
+        tables: &[&str],
+        most: usize,
+        sees: Sees<'_>,
+        fits: &dyn Fn(&str) -> bool,
+    ) -> Vec<&str> {
         let mut found: BTreeMap<&str, Vec<(usize, f32)>> = BTreeMap::new();
         for (rank, table) in tables.iter().enumerate() {
             for (edge, other) in self.edges_of(table, sees) {
@@ -208,8 +215,8 @@ impl JoinGraph {
         let several = found.into_iter().filter(|(_, ends)| ends.len() > 1);
         let mut several: Vec<(f32, &str)> = several.map(|(it, ends)| (worth(&ends), it)).collect();
         several.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-        let names = several.into_iter().take(most);
-        names.map(|(_, name)| name.to_owned()).collect()
+        let names = several.into_iter().map(|(_, name)| name);
+        names.filter(|name| fits(name)).take(most).collect()
     }
 
     /// The surest way of joins from one table to another, of [`MOST_HOPS`] at most: that of the
@@ -424,11 +431,16 @@ mod tests {
             edge("label", "singer", 1.0),
         ];
         let graph = JoinGraph::of(edges);
-        let between = |most| graph.between(&["song", "singer"], most, &|_| true);
-        assert_eq!(between(5), ["play", "cover"]);
-        assert_eq!(between(1), ["play"]);
+        let all: Sees<'_> = &|_| true;
+        let between = |most, fits| graph.between(&["song", "singer"], most, all, fits);
+        assert_eq!(between(5, &|_| true), ["play", "cover"]);
+        assert_eq!(between(1, &|_| true), ["play"]);
+        assert_eq!(between(1, &|name: &str| name != "play"), ["cover"]);
         let sees = |edge: &JoinRecord| edge.left != "play";
-        assert_eq!(graph.between(&["song", "show"], 5, &sees), [""; 0]);
+        assert_eq!(
+            graph.between(&["song", "show"], 5, &sees, &|_| true),
+            [""; 0]
+        );
         let join = graph.join("singer", "play", &|_| true).unwrap();
         assert_eq!(join.left, "play");
         assert_eq!(graph.join("singer", "play", &sees), None);

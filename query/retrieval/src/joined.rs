@@ -94,7 +94,11 @@ fn join(joins: &KnownJoins, before: &[TableKey], table: &TableKey) -> Option<Joi
         .iter()
         .filter_map(|it| Some((joins.join(it, table)?, it)));
     let (edge, partner) = edges.max_by(|a, b| a.0.score.total_cmp(&b.0.score))?;
-    let is_copy = || before.iter().any(|it| joins.are_copies(it, table));
+    let is_before = |name: &str| {
+        let mut before = before.iter();
+        before.any(|it| it.lake == table.lake && it.name == name)
+    };
+    let is_copy = || joins.copies_of(table).any(is_before);
     (edge.score >= SURE && !is_copy()).then(|| JoinedBy::of(edge, partner))
 }
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use limn_joins::Evidence;
 use limn_segment::{JoinRecord, TableKey};
 
-use crate::copies::is_aside;
 use crate::join_graphs::JoinGraphs;
 
 /// What the index's join graphs say, as far as whoever asks may know it.
@@ -44,17 +43,12 @@ impl KnownJoins {
         self.shows_values && lake == other && self.graphs.of_lake(lake).is_some()
     }
 
-    /// Whether two tables are copies of each other, or nearly; so is a part of a table that is kept
-    /// aside, as backups are.
-    #[must_use]
-    pub fn are_copies(&self, one: &TableKey, other: &TableKey) -> bool {
-        let graph = self.graphs.of_lake(&one.lake);
-        let graph = graph.filter(|_| one.lake == other.lake && self.shows_values);
-        let is_backup = || is_aside(&one.name) != is_aside(&other.name);
-        graph.is_some_and(|it| {
-            it.are_copies(&one.name, &other.name, &|_| true)
-                || is_backup() && it.has_part(&one.name, &other.name)
-        })
+    /// The names of the tables of its lake that are copies of a table, or nearly; so is a part of a
+    /// table that is kept aside, as backups are.
+    pub fn copies_of<'a>(&'a self, table: &'a TableKey) -> impl Iterator<Item = &'a str> {
+        let graph = self.graphs.of_lake(&table.lake);
+        let graph = graph.filter(|_| self.shows_values);
+        graph.into_iter().flat_map(|it| it.copies_of(&table.name))
     }
 
     /// The surest join of two tables.
@@ -94,13 +88,11 @@ impl KnownJoins {
             };
             let names = tables.iter().filter(|it| it.lake == lake);
             let names: Vec<&str> = names.map(|it| it.name.as_str()).collect();
-            let is_seen = |name: &str| names.contains(&name) || sees(&key(name));
-            let fits = |edge: &JoinRecord| {
-                self.is_shown(edge) && is_seen(&edge.left) && is_seen(&edge.right)
-            };
+            let is_shown = |edge: &JoinRecord| self.is_shown(edge);
             let graph = self.graphs.of_lake(lake);
-            let found = graph.map(|it| it.between(&names, most, &fits));
-            let keys = found.into_iter().flatten().map(|name| key(&name));
+            let found =
+                graph.map(|it| it.between(&names, most, &is_shown, &|name| sees(&key(name))));
+            let keys = found.into_iter().flatten().map(key);
             keys.collect::<Vec<_>>()
         };
         lakes.into_iter().flat_map(of_lake).collect()

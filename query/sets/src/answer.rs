@@ -1,7 +1,7 @@
 //! A question, answered by a set: in two steps, as the columns of the candidates are read between
 //! them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use limn_retrieval::{Answer, Hit, KnownJoins, Query, RetrievalError, Searcher, is_aside};
@@ -9,7 +9,7 @@ use limn_segment::{TableKey, is_under};
 use limn_store::one_line;
 use serde::Serialize;
 
-use crate::columns::TableColumns;
+use crate::columns::{Family, TableColumns};
 use crate::parts::{Part, parts};
 use crate::plan::Plan;
 use crate::set::{Candidate, SetSize, Sets};
@@ -47,6 +47,8 @@ pub struct SetAnswer {
 pub struct Ranked {
     answer: Answer,
     bridges: Vec<Hit>,
+    /// The question's vector.
+    vector: Vec<f32>,
 }
 
 impl Ranked {
@@ -82,9 +84,12 @@ impl SetQuery {
         searcher: &Searcher,
         known: &KnownJoins,
     ) -> Result<Ranked, RetrievalError> {
+        let given = self.query.vector.clone();
+        let vector = given.map_or_else(|| searcher.embed(&self.query.text), Ok)?;
         let answer = searcher.search(&Query {
             k: RANKED,
             candidates: self.query.candidates.or(Some(1)),
+            vector: Some(vector.clone()),
             evidence: 0,
             judge: None,
             joins: None,
@@ -104,7 +109,11 @@ impl SetQuery {
         let bridges = known.between(&first, BRIDGES, fits);
         let bridges = bridges.iter().filter_map(|key| searcher.unranked(key));
         let bridges = bridges.collect();
-        Ok(Ranked { answer, bridges })
+        Ok(Ranked {
+            answer,
+            bridges,
+            vector,
+        })
     }
 
     fn allows(&self, searcher: &Searcher, key: &TableKey) -> bool {
@@ -136,6 +145,7 @@ impl SetQuery {
         let Ranked {
             answer: ranked,
             bridges,
+            vector,
         } = ranked;
         let Candidates {
             mut hits,
@@ -149,7 +159,7 @@ impl SetQuery {
         let found = sets.find(&candidates, &parts, self.size, known)?;
         let chosen = found.chosen.iter().map(|at| hits[*at].take());
         let mut results: Vec<Hit> = chosen.flatten().collect();
-        self.add_texts(searcher, &mut results)?;
+        self.add_texts(searcher, vector, &mut results)?;
         let mut notes = ranked.notes;
         for at in &found.chosen {
             let of_it = copies.iter().filter(|(of, _)| of == at);
@@ -190,7 +200,12 @@ impl SetQuery {
         }
     }
 
-    fn add_texts(&self, searcher: &Searcher, hits: &mut [Hit]) -> Result<(), RetrievalError> {
+    fn add_texts(
+        &self,
+        searcher: &Searcher,
+        vector: Vec<f32>,
+        hits: &mut [Hit],
+    ) -> Result<(), RetrievalError> {
         if hits.is_empty() || self.query.evidence == 0 {
             return Ok(());
         }
@@ -198,6 +213,7 @@ impl SetQuery {
         let numbers: Vec<u32> = numbers.map(|table| table.number).collect();
         let found = searcher.search(&Query {
             k: hits.len(),
+            vector: Some(vector),
             judge: None,
             joins: None,
             selection: Some(searcher.select_numbers(numbers).into()),
@@ -259,24 +275,26 @@ fn candidates(
 ) -> Candidates {
     let ranked = ranked.into_iter().filter_map(|hit| {
         let columns = columns.get(&hit.key())?;
-        Some((hit, Arc::clone(columns), columns.family()))
+        Some((hit, Arc::clone(columns)))
     });
     let ranked: Vec<_> = ranked.collect();
-    let mut sizes: HashMap<String, usize> = HashMap::new();
-    for (.., family) in &ranked {
-        *sizes.entry(family.clone()).or_default() += 1;
+    let mut sizes: HashMap<Family, usize> = HashMap::new();
+    for (_, columns) in &ranked {
+        *sizes.entry(columns.family).or_default() += 1;
     }
-    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut seen: HashMap<Family, usize> = HashMap::new();
     let (mut found, mut all_columns) = (Candidates::default(), 0);
-    for (hit, columns, family) in ranked {
-        let size = sizes.get(&family).filter(|size| **size >= FAMILY).copied();
-        let before = seen.entry(family).or_default();
+    for (hit, columns) in ranked {
+        let size = sizes.get(&columns.family).copied();
+        let size = size.filter(|size| *size >= FAMILY);
+        let before = seen.entry(columns.family).or_default();
         *before += 1;
         let width = columns.columns.len();
         let count = found.candidates.len();
         let is_full = count >= CANDIDATES || all_columns + width > MOST_COLUMNS;
-        let mut others = found.candidates.iter_mut();
-        let is_copy = |it: &mut Candidate| known.are_copies(&it.columns.table, &columns.table);
+        let of_it: HashSet<&str> = known.copies_of(&columns.table).collect();
+        let mut others = found.candidates.iter().map(|it| &it.columns.table);
+        let is_copy = |it: &TableKey| it.lake == hit.lake && of_it.contains(it.name.as_str());
         if let Some(at) = others.position(is_copy) {
             let mut copy = hit.table.clone();
             let stands = &mut found.candidates[at];

@@ -1,5 +1,6 @@
 //! What the index holds of a table's columns, as far as joins and relevance need it.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -66,10 +67,28 @@ pub struct TableColumns {
     pub table: TableKey,
     /// Its columns in order, 200 at most.
     pub columns: Vec<Column>,
+    /// Like tables of a folder.
+    pub(crate) family: Family,
     /// No other of this process has it.
     pub(crate) id: u64,
     /// Made when they are needed first.
     pub(crate) vectors: OnceLock<TableVectors>,
+}
+
+/// What tables of one family have in common: a hash of their folder and their columns' names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Family(u64);
+
+impl Family {
+    fn of(row: &TableRecord) -> Family {
+        let mut hasher = DefaultHasher::new();
+        let folder = &row.name[..row.name.len() - last_part(&row.name).len()];
+        (&row.lake, folder).hash(&mut hasher);
+        for column in row.columns.iter().take(MOST) {
+            column.name.to_lowercase().hash(&mut hasher);
+        }
+        Family(hasher.finish())
+    }
 }
 
 static MADE: AtomicU64 = AtomicU64::new(0);
@@ -113,6 +132,7 @@ impl TableColumns {
         Ok(TableColumns {
             table: row.key(),
             columns: columns.collect::<Result<_, SketchError>>()?,
+            family: Family::of(row),
             id: MADE.fetch_add(1, Ordering::Relaxed),
             vectors: OnceLock::new(),
         })
@@ -128,18 +148,10 @@ impl TableColumns {
         TableColumns {
             table: self.table.clone(),
             columns,
+            family: self.family,
             id: MADE.fetch_add(1, Ordering::Relaxed),
             vectors: self.vectors.clone(),
         }
-    }
-
-    /// What tables of one family have in common: their folder and their columns' names.
-    pub(crate) fn family(&self) -> String {
-        let TableKey { lake, name } = &self.table;
-        let folder = &name[..name.len() - last_part(name).len()];
-        let names = self.columns.iter().map(|it| it.name.to_lowercase());
-        let parts = [lake.clone(), folder.to_owned()].into_iter().chain(names);
-        parts.collect::<Vec<_>>().join("\0")
     }
 
     /// About how many bytes they take, with vectors of so many dimensions.

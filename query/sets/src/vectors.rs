@@ -1,5 +1,6 @@
 //! Vectors of columns, made once for each table.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use limn_models::{Embedder, ModelError};
@@ -28,16 +29,20 @@ pub(crate) fn prepare(
 ) -> Result<(), ModelError> {
     let missing = tables.iter().filter(|table| table.vectors.get().is_none());
     let missing: Vec<&Arc<TableColumns>> = missing.collect();
-    let columns = || missing.iter().flat_map(|table| &table.columns);
-    let texts = columns().map(|column| column.text.as_str());
-    let names = columns().map(|column| column.qualified.as_str());
-    let mut texts = embed(embedder, &texts.collect::<Vec<_>>())?.into_iter();
-    let mut names = embed(embedder, &names.collect::<Vec<_>>())?.into_iter();
+    // Columns are called alike in many tables: each text is embedded once, beside others of its
+    // length.
+    let columns = missing.iter().flat_map(|table| &table.columns);
+    let texts = columns.flat_map(|it| [it.text.as_str(), &it.qualified]);
+    let texts: BTreeSet<(usize, &str)> = texts.map(|text| (text.len(), text)).collect();
+    let texts: Vec<&str> = texts.into_iter().map(|(_, text)| text).collect();
+    let vectors = embed(embedder, &texts)?;
+    let vectors: HashMap<&str, Vec<f32>> = texts.into_iter().zip(vectors).collect();
+    let of = |text: &String| vectors.get(text.as_str()).cloned().unwrap_or_default();
     for table in missing {
-        let count = table.columns.len();
+        let columns = table.columns.iter();
         let vectors = TableVectors {
-            texts: texts.by_ref().take(count).collect(),
-            names: names.by_ref().take(count).collect(),
+            texts: columns.clone().map(|it| of(&it.text)).collect(),
+            names: columns.map(|it| of(&it.qualified)).collect(),
         };
         // Another question may have made the same ones meanwhile.
         let _ = table.vectors.set(vectors);
