@@ -8,18 +8,21 @@ const BAR = 84;
 const ROW = 17;
 const SPARKS = 10;
 
-/** Both scores as bars and the judge's verdict as a sign: one picture with a text alternative. */
-export function scorePicture({ score: combined, lexical, semantic, judged }) {
+/** What makes the score as bars and the judge's verdict as a sign: one picture with a text alternative. */
+export function scorePicture({ score: combined, lexical, semantic, name_match: name, context_match: contexts, judged }) {
   const verdict = verdictOf(judged);
-  const words = `Score ${score(combined)}: words ${score(lexical)}, meaning ${score(semantic)}; ${verdict.text}.`;
+  const sides = `words ${score(lexical)}, meaning ${score(semantic)}, name ${score(name)}, contexts ${score(contexts)}`;
+  const words = `Score ${score(combined)}: ${sides}; ${verdict.text}.`;
   return svg(
     "svg",
-    { class: "scores", viewBox: `0 0 ${LABEL + BAR + 38} ${ROW * 3 + 2}`, role: "img", "aria-label": words },
+    { class: "scores", viewBox: `0 0 ${LABEL + BAR + 38} ${ROW * 5 + 2}`, role: "img", "aria-label": words },
     bar(0, "words", lexical, "lexical"),
     bar(1, "meaning", semantic, "semantic"),
+    bar(2, "name", name, "semantic"),
+    bar(3, "contexts", contexts, "semantic"),
     svg(
       "g",
-      { class: `verdict ${verdict.name}`, transform: `translate(0 ${ROW * 2})` },
+      { class: `verdict ${verdict.name}`, transform: `translate(0 ${ROW * 4})` },
       label("judge"),
       verdict.sign(),
       svg("text", { x: LABEL + 20, y: 13 }, verdict.short),

@@ -10,6 +10,7 @@ use crate::grade::{Grade, Grading};
 use crate::joined::JoinedBy;
 use crate::judge::Judge;
 use crate::known_joins::KnownJoins;
+use crate::learned::{Features, Weights};
 use crate::selection::Selection;
 
 /// How tables are scored.
@@ -42,6 +43,8 @@ pub struct Query {
     pub evidence: usize,
     /// How tables are scored.
     pub mode: Mode,
+    /// What features count beside the formula, in limn's own mode.
+    pub weights: Weights,
     /// How they are graded.
     pub grading: Grading,
     /// The question's vector, where it is known already.
@@ -71,6 +74,7 @@ impl Query {
             selection: None,
             evidence: Query::EVIDENCE,
             mode: Mode::default(),
+            weights: Weights::default(),
             grading: Grading::DEFAULT,
             vector: None,
             judge: None,
@@ -110,8 +114,9 @@ pub struct Hit {
     pub lake: String,
     /// The URL of its file or folder.
     pub location: String,
-    /// `α·lexical + (1−α)·semantic`; 1 where the question names the table; of a table with copies
-    /// that of the one that fits best.
+    /// `α·lexical + (1−α)·semantic` with what features of the table add by their [`Weights`], 0 to
+    /// 1; 1 where the question names the table; of a table with copies that of the one that fits
+    /// best.
     pub score: f32,
     /// How likely it answers the question, whatever else was found; `None` in plain mode.
     pub grade: Option<Grade>,
@@ -125,6 +130,11 @@ pub struct Hit {
     pub lexical: f32,
     /// The semantic score, likewise.
     pub semantic: f32,
+    /// The share of the words of the table's own name that the question has: 0 to 1. 0 in plain
+    /// mode, as the next one.
+    pub name_match: f32,
+    /// The share of the question's words, as of `covered`, that texts about the table have.
+    pub context_match: f32,
     /// The judge's word; `None` where there was no judge, or it could not decide.
     pub judged: Option<bool>,
     /// What the table has of the question as a whole: `table orders`, `file orders.csv`, `column
@@ -194,6 +204,8 @@ pub struct RankedTable {
     pub lexical: f32,
     /// As [`Hit::semantic`].
     pub semantic: f32,
+    /// What counts beside the formula; none in plain mode.
+    pub features: Features,
     /// As [`Hit::judged`].
     pub judged: Option<bool>,
     /// As [`Hit::exact`].

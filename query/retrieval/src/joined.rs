@@ -109,6 +109,7 @@ mod tests {
 
     use super::*;
     use crate::join_graphs::JoinGraphs;
+    use crate::learned::Features;
 
     fn edge(left: &str, right: &str, score: f32) -> JoinRecord {
         JoinRecord {
@@ -133,6 +134,7 @@ mod tests {
             score: *score,
             lexical: 0.0,
             semantic: 0.0,
+            features: Features::default(),
             cosine: None,
         });
         ranked.collect()

@@ -107,6 +107,15 @@ pub(crate) struct Scratch {
     covered: Sums,
     /// Which words these are, by their places among the known terms; of more than 64 the first.
     held: Held,
+    /// Which of them texts about the table have.
+    contexts: Held,
+}
+
+impl Scratch {
+    /// Which of the known terms texts about a table have, by their places.
+    pub(crate) fn of_contexts(&self, table: u32) -> u64 {
+        self.contexts.get(table)
+    }
 }
 
 /// Terms of a question that occur in the index, with what each is worth: its inverse document
@@ -125,7 +134,7 @@ pub(crate) struct Found {
     /// Whether all words of the question are codes or numbers, of which meaning says nothing.
     pub(crate) is_exact: bool,
     /// What the words of the question are worth.
-    worth: f32,
+    pub(crate) worth: f32,
 }
 
 impl Found {
@@ -214,6 +223,7 @@ pub(crate) fn score_tables(
     let tables = corpus.tables.len();
     scratch.covered.reset(tables);
     scratch.held.reset(tables);
+    scratch.contexts.reset(tables);
     scratch.folder.reset(tables);
     scratch.scores.reset(tables);
     scratch.term.reset(tables);
@@ -295,6 +305,9 @@ fn score_term(
     if corpus.is_absent(term, Looked::Term) && among_many.is_none() {
         return Ok(());
     }
+    // Its bit, should it be known.
+    let word = u32::try_from(found.known.len()).ok();
+    let word = word.and_then(|at| 1_u64.checked_shl(at)).unwrap_or(0);
     for segment in &corpus.segments {
         deadline.check()?;
         for field in Field::ALL {
@@ -303,7 +316,7 @@ fn score_term(
                 continue;
             }
             let (sums, norms) = (&mut scratch.term, &corpus.norms[at]);
-            let folder = &mut scratch.folder;
+            let (folder, contexts) = (&mut scratch.folder, &mut scratch.contexts);
             let is_of_folder =
                 |block: u32| field == Field::Rows && is_of_folder(segment.reader.kind(block));
             segment
@@ -317,6 +330,9 @@ fn score_term(
                             if is_of_folder(*block) {
                                 folder.add(table, amount);
                             }
+                            if field == Field::Contexts {
+                                contexts.add(table, word);
+                            }
                         }
                     }
                 })?;
@@ -327,8 +343,6 @@ fn score_term(
         corpus.found_absent(term, Looked::Term);
     } else {
         let worth = share * idf(documents, scratch.term.touched.len() as u64);
-        let word = u32::try_from(found.known.len()).ok();
-        let word = word.and_then(|at| 1_u64.checked_shl(at)).unwrap_or(0);
         for table in &scratch.term.touched {
             // Where its folder's text alone has the word, the sums are the same.
             let is_own = scratch.folder.get(*table) < scratch.term.get(*table);

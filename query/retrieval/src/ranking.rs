@@ -13,7 +13,8 @@ use crate::TRACE;
 use crate::corpus::{Corpus, DEAD};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
-use crate::lexical::Scratch;
+use crate::learned::{Features, Weights};
+use crate::lexical::{Found, Scratch};
 use crate::scoring::{Formula, fuse, min_max};
 use crate::selection::Filter;
 use crate::semantic::{NearBlock, nearest, table_score};
@@ -28,6 +29,7 @@ pub(crate) struct Ranked {
     pub(crate) semantic: f32,
     /// As [`Hit::cosine`](crate::Hit::cosine).
     pub(crate) cosine: Option<f32>,
+    pub(crate) features: Features,
 }
 
 /// What both ways of ranking are given.
@@ -41,6 +43,8 @@ pub(crate) struct Request<'a> {
     /// Candidates a side per table wanted, where the question says.
     pub(crate) candidates: Option<usize>,
     pub(crate) alpha: f32,
+    /// What features count beside the formula.
+    pub(crate) weights: Weights,
     /// Tables that the question names, with how well they fit.
     pub(crate) named: Vec<(u32, Fit)>,
     pub(crate) deadline: Deadline,
@@ -118,7 +122,7 @@ impl Outcome {
 /// [`Request::first_nearest`].
 pub(crate) fn rank_tables(
     request: &Request,
-    scratch: &Scratch,
+    (found, scratch): (&Found, &Scratch),
     near: Vec<NearBlock>,
 ) -> Result<Outcome, RetrievalError> {
     let _span = info_span!(target: TRACE, "semantic").entered();
@@ -169,6 +173,7 @@ pub(crate) fn rank_tables(
             sides.push((table, scratch.scores.get(table), cosine));
         }
         let mut ranked = combine(request.alpha, formula, &sides);
+        add_features(request, (found, scratch), &mut ranked);
         put_first(&mut ranked, &named);
         fold(request, &mut ranked);
         ranked.truncate(request.keep);
@@ -273,10 +278,35 @@ fn combine(alpha: f32, formula: &Formula, sides: &[(u32, f32, Option<f32>)]) -> 
             lexical,
             semantic,
             cosine: cosine.map(|sum| sum / (1.0 + formula.second_kind)),
+            features: Features::default(),
         })
         .collect();
-    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.table.cmp(&b.table)));
+    sort(&mut ranked);
     ranked
+}
+
+/// By score, then number.
+fn sort(ranked: &mut [Ranked]) {
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.table.cmp(&b.table)));
+}
+
+/// Adds the features of tables to their scores, and the order that they make; they count nothing
+/// where words alone or meaning alone are asked for.
+fn add_features(request: &Request, (found, scratch): (&Found, &Scratch), ranked: &mut [Ranked]) {
+    let corpus = request.corpus;
+    let weights = match request.alpha > 0.0 && request.alpha < 1.0 {
+        true => request.weights,
+        false => Weights::FORMULA,
+    };
+    for one in ranked.iter_mut() {
+        let name = corpus.key(&corpus.tables[one.table as usize]).name;
+        one.features = Features {
+            meaning: one.semantic,
+            ..Features::of(found, scratch, one.table, name)
+        };
+        one.score = weights.score(one.score, &one.features);
+    }
+    sort(ranked);
 }
 
 /// Puts tables that the question names before the others, those that fit best first.

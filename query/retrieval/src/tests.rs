@@ -27,7 +27,7 @@ use limn_store::Store;
 
 use crate::corpus::Opened;
 use crate::eval::{EvalOptions, EvalQuestion, evaluate};
-use crate::{Mode, Query, Ranking, RetrievalError, Searcher};
+use crate::{Features, Mode, Query, Ranking, RetrievalError, Searcher, Weights};
 
 const WORDS: [&str; 16] = [
     "river", "lake", "fish", "depth", "country", "name", "year", "city", "water", "level", "boat",
@@ -196,7 +196,22 @@ fn an_answer_shows_why() {
     assert_eq!(first.location, "lake/shop/orders.csv");
     assert_eq!(first.lake, "lake");
     assert_eq!(first.judged, None);
-    assert!((first.score - (0.5 * first.lexical + 0.5 * first.semantic)).abs() < 1e-6);
+    let features = Features {
+        meaning: first.semantic,
+        covered: first.covered,
+        name: first.name_match,
+        contexts: first.context_match,
+    };
+    assert_eq!(first.name_match, 1.0);
+    let formula = 0.5 * first.lexical + 0.5 * first.semantic;
+    let score = Weights::LEARNED.score(formula, &features);
+    assert!((first.score - score).abs() < 1e-6);
+    let formula_alone = Query {
+        weights: Weights::FORMULA,
+        ..Query::new("orders of carla leipzig")
+    };
+    let alone = searcher.search(&formula_alone).unwrap();
+    assert!((alone.results[0].score - formula).abs() < 1e-6);
     let cells = first
         .blocks
         .iter()

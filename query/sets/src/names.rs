@@ -1,5 +1,6 @@
 //! Names of tables and columns as words.
 
+use limn_retrieval::own_name;
 use limn_segment::analyzer::analyze;
 
 /// The words of a name, in lower case and as they are written: `order_id` and `OrderID` are `order
@@ -25,12 +26,6 @@ pub(crate) fn words(name: &str) -> String {
 /// What stands behind the last slash of a table's name.
 pub(crate) fn last_part(table: &str) -> &str {
     table.rsplit('/').next().unwrap_or(table)
-}
-
-/// A table's own name: without its folder, and of `shop__orders` what comes last.
-pub(crate) fn own_name(table: &str) -> &str {
-    let name = last_part(table);
-    name.rsplit("__").next().unwrap_or(name)
 }
 
 /// The distinct stems of a name, sorted.

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use limn_models::{Embedder, ModelError};
-use limn_retrieval::KnownJoins;
+use limn_retrieval::{KnownJoins, own_name};
 use limn_segment::TableKey;
 
 use crate::columns::TableColumns;
 use crate::likeness::Likeness;
-use crate::names::{own_name, stems, words};
+use crate::names::{stems, words};
 use crate::optimise::{Instance, Optimum};
 use crate::parts::Part;
 use crate::plan::Plan;

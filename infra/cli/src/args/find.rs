@@ -33,6 +33,9 @@ pub struct SearchOptions {
     /// Retrieve as PNEUMA's plain hybrid does: blocks only, no cells, one field. For comparison.
     #[arg(help_heading = MORE, long)]
     pub plain: bool,
+    /// What scores tables.
+    #[arg(long, value_enum, default_value_t = RankingArg::Learned, conflicts_with = "plain")]
+    pub ranking: RankingArg,
 }
 
 #[derive(Debug, clap::Args)]
@@ -56,6 +59,15 @@ pub enum JudgeArg {
     Llm,
     /// Do not judge.
     Off,
+}
+
+/// What scores tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RankingArg {
+    /// The formula, and features with learned weights: names, contexts, words, meaning.
+    Learned,
+    /// The formula alone.
+    Formula,
 }
 
 /// How many tables are wanted.
@@ -152,6 +164,10 @@ pub struct EvalArgs {
     /// words and by meaning, without a judge.
     #[arg(help_heading = MORE, long, conflicts_with_all = ["join", "calibrate", "plain"])]
     pub explain: bool,
+    /// Keep the candidates of each question with their features, one JSON object a line: what
+    /// weights are learned from.
+    #[arg(help_heading = MORE, long, value_name = "FILE.jsonl", conflicts_with_all = ["join", "calibrate", "plain"])]
+    pub features: Option<PathBuf>,
     /// Questions answered at once [default: the cores; with a judge, as many as keep it busy].
     #[arg(help_heading = MORE, long, value_name = "N")]
     pub threads: Option<usize>,

@@ -23,8 +23,8 @@ pub use context::{
     AddContextArgs, ContextArgs, ContextCommand, ListContextsArgs, RemoveContextArgs,
 };
 pub use find::{
-    EvalArgs, JoinsArgs, JudgeArg, JudgeOptions, PartsArg, SearchArgs, SearchOptions, ShowArgs,
-    TableCount, TablesArgs, Under,
+    EvalArgs, JoinsArgs, JudgeArg, JudgeOptions, PartsArg, RankingArg, SearchArgs, SearchOptions,
+    ShowArgs, TableCount, TablesArgs, Under,
 };
 pub use lake::{AccessArgs, FilterArgs};
 pub use models::{DeviceArg, ModelOptions, ModelsArgs, ModelsCommand};

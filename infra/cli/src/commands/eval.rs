@@ -12,10 +12,11 @@ use chrono::{SecondsFormat, Utc};
 use limn_models::{LanguageModel, ModelId};
 use limn_retrieval::eval::{
     Comparison, EvalOptions, EvalQuestion, Evaluation, Explanation, Graded, Grades, Interval,
-    SavedQuestion, calibrate_judge, compare, evaluate, read_questions, read_saved, write_saved,
+    SavedQuestion, calibrate_judge, compare, evaluate, features, read_questions, read_saved,
+    write_saved,
 };
 use limn_retrieval::judge::{Calibration, Measures};
-use limn_retrieval::{Grading, RetrievalError};
+use limn_retrieval::{Grading, Searcher};
 use serde::Serialize;
 
 use crate::Outcome;
@@ -65,11 +66,14 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     let bar =
         model.map(|_| QuestionBar::start("judged", Arc::clone(&options.progress), questions.len()));
     let start = Instant::now();
-    let explains = args.explain;
+    let (explains, keeps) = (args.explain, args.features.clone());
     let evaluating = tokio::task::spawn_blocking(move || {
         let (evaluation, run) = evaluate(&searcher, &questions, &options)?;
         let explained = explains.then(|| explained(&searcher, &questions, &run, &options));
-        Ok::<_, RetrievalError>((evaluation, run, explained.transpose()?))
+        if let Some(path) = keeps {
+            save_features(&path, &searcher, &questions, &options)?;
+        }
+        anyhow::Ok((evaluation, run, explained.transpose()?))
     });
     let evaluating = evaluating.await;
     if let Some(bar) = bar {
@@ -168,6 +172,24 @@ pub fn read(path: &Path, what: &str, flag: &str) -> anyhow::Result<String> {
     fs::read_to_string(path)
         .with_context(|| format!("cannot read {what} {}", path.display()))
         .map_err(|error| anyhow::anyhow!("{error:#}; check {flag}"))
+}
+
+/// Keeps the candidates of each question with their features.
+fn save_features(
+    path: &Path,
+    searcher: &Searcher,
+    questions: &[EvalQuestion],
+    options: &EvalOptions,
+) -> anyhow::Result<()> {
+    let mut lines = Vec::new();
+    for question in questions {
+        let kept = features(searcher, question, &options.query)?;
+        serde_json::to_writer(&mut lines, &kept)?;
+        lines.push(b'\n');
+    }
+    fs::write(path, lines)
+        .with_context(|| format!("'{}' cannot be written", path.display()))
+        .map_err(|error| anyhow::anyhow!("{error:#}; check --features"))
 }
 
 fn save(path: &Path, run: &[SavedQuestion]) -> anyhow::Result<()> {

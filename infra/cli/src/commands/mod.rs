@@ -42,10 +42,10 @@ pub mod why;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use limn_retrieval::{JoinGraphs, KnownJoins, Mode, Query, Searcher};
+use limn_retrieval::{JoinGraphs, KnownJoins, Mode, Query, Searcher, Weights};
 use limn_segment::{IndexStore, Snapshot};
 
-use crate::args::{EncoderPlace, SearchOptions};
+use crate::args::{EncoderPlace, RankingArg, SearchOptions};
 use crate::progress::say;
 use crate::text::plural;
 pub use encoders::{embedder, embedder_name, embedder_of};
@@ -111,6 +111,10 @@ pub fn query(text: &str, k: usize, options: &SearchOptions) -> anyhow::Result<Qu
             Mode::Plain
         } else {
             Mode::Limn
+        },
+        weights: match options.ranking {
+            RankingArg::Learned => Weights::LEARNED,
+            RankingArg::Formula => Weights::FORMULA,
         },
         grading: judge::grading(&options.judging)?,
         ..Query::new(text)

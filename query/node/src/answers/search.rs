@@ -158,7 +158,8 @@ pub struct SearchResult {
     pub line: TableLine,
     /// Its first columns.
     pub columns: Vec<ColumnLine>,
-    /// `α·lexical + (1−α)·semantic`; 1 where the question names the table.
+    /// `α·lexical + (1−α)·semantic`, with what its name and contexts add; 1 where the question
+    /// names the table.
     pub score: f32,
     /// How likely it answers the question, whatever else was found: grades of different questions
     /// compare, scores do not.
@@ -172,6 +173,10 @@ pub struct SearchResult {
     pub lexical: f32,
     /// The meaning's side, likewise.
     pub semantic: f32,
+    /// The share of the words of the table's own name that the question has: 0 to 1.
+    pub name_match: f32,
+    /// The share of the question's words that texts about the table have: 0 to 1.
+    pub context_match: f32,
     /// The judge's word; null where there was none.
     pub judged: Option<bool>,
     /// What the table has of the question as a whole: `table orders`, `file orders.csv`, `column
@@ -435,6 +440,8 @@ fn result(grant: &Grant, hit: Hit) -> Option<SearchResult> {
         cosine: hit.cosine.filter(|_| grant.shows_values),
         lexical: hit.lexical,
         semantic: hit.semantic,
+        name_match: hit.name_match,
+        context_match: hit.context_match,
         judged: hit.judged,
         exact: hit.exact,
         copies: hit.copies,

@@ -230,6 +230,8 @@ pub(super) fn found(answer: &SearchAnswer, is_long: bool) -> Value {
                 line["columns"] = json!(result.columns);
                 line["words_score"] = rounded(result.lexical);
                 line["meaning_score"] = rounded(result.semantic);
+                line["name_match"] = rounded(result.name_match);
+                line["context_match"] = rounded(result.context_match);
                 line["why"] = json!(result.blocks);
             }
             line

@@ -14,6 +14,7 @@
 
 mod bootstrap;
 mod explain;
+mod features;
 mod grades;
 mod judged;
 mod saved;
@@ -33,6 +34,7 @@ use crate::searcher::Searcher;
 use bootstrap::percentile;
 pub use bootstrap::{Interval, paired_bootstrap};
 pub use explain::{Explanation, Standing, explain};
+pub use features::{CandidateFeatures, QuestionFeatures, features};
 use grades::GradedAnswer;
 pub use grades::{Graded, Grades};
 pub use judged::calibrate_judge;

@@ -73,6 +73,7 @@ impl Searcher {
                 let share = found.share_of_values(&question, self.corpus.tables.len());
                 alpha_of_values(query.alpha, share)
             }),
+            weights: query.weights,
             named: found.map(|found| found.wholes.named()).unwrap_or_default(),
             deadline: Deadline(query.until),
         };
@@ -90,7 +91,7 @@ impl Searcher {
         let request = request(vector, Some(&found));
         let mut outcome = match query.mode {
             Mode::Plain => rank_plain(&request, &scratch, near)?,
-            Mode::Limn => rank_tables(&request, &scratch, near)?,
+            Mode::Limn => rank_tables(&request, (&found, &scratch), near)?,
         };
         let key = |table: u32| {
             self.corpus
@@ -242,6 +243,7 @@ impl Searcher {
             score: ranked.score,
             lexical: ranked.lexical,
             semantic: ranked.semantic,
+            features: ranked.features,
             judged: None,
             exact,
             copies: self.copies(ranked.table, |table| allows(&table)),

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::{WORDS, bits, opened, query, searcher, segment, snapshot, table};
 use crate::scoring::{FIELDS, Formula, combine_kinds, fuse, idf, min_max};
-use crate::{Mode, Query, Ranking, Searcher};
+use crate::{Mode, Query, Ranking, Searcher, Weights};
 
 pub(super) fn texts(words: usize) -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(&WORDS[..]), 1..words)
@@ -241,7 +241,8 @@ proptest! {
             text.push_str(" flurbish");
         }
         let expected = by_hand(&tables, &question, alpha);
-        let query = Query { alpha, ..query(&question, tables.len(), Mode::Limn) };
+        let weights = Weights::FORMULA;
+        let query = Query { alpha, weights, ..query(&question, tables.len(), Mode::Limn) };
         let found = searcher(&tables, 3).rank(&query).unwrap();
         let expected_of: BTreeMap<&str, f32> = expected.iter().map(|(n, s)| (n.as_str(), *s)).collect();
         prop_assert_eq!(found.tables.len(), expected.len());

@@ -184,7 +184,10 @@ fn a_misspelt_word_is_searched_as_what_is_meant() {
     for (question, note) in [
         ("custommer", "searched \"custommer\" as \"customer\""),
         ("which Contry?", "searched \"Contry\" as \"country\""),
-        ("orders from Leipzg", "searched \"Leipzg\" as \"leipzig\""),
+        (
+            "customers from Leipzg",
+            "searched \"Leipzg\" as \"leipzig\"",
+        ),
     ] {
         let answer = ask(&all, question);
         assert!(

@@ -78,7 +78,7 @@ class Hit(TableLine):
 
     #: Its first columns.
     columns: Tuple[ColumnLine, ...]
-    #: ``α·lexical + (1−α)·semantic``. It compares tables of one answer, and says nothing across questions.
+    #: ``α·lexical + (1−α)·semantic``, with what name and contexts add. It compares tables of one answer, and says nothing across questions.
     score: float
     #: How likely it answers the question, whatever else was found: ``"strong"``, ``"weak"`` or ``"unlikely"``; ``None`` where an
     #: older node does not say.
@@ -91,6 +91,10 @@ class Hit(TableLine):
     lexical: float
     #: The meaning's side, likewise.
     semantic: float
+    #: The share of the words of the table's own name that the question has, 0 to 1; ``None`` where an older node does not say.
+    name_match: Optional[float]
+    #: The share of the question's words that texts about the table have; ``None`` likewise.
+    context_match: Optional[float]
     #: The judge's word; ``None`` where there was none.
     judged: Optional[bool]
     #: What the table has of the question as a whole: ``table orders``, ``file orders.csv``, ``column promo_code``,
