@@ -15,7 +15,7 @@ pub(super) struct Attention<'a> {
     /// Numbers of a head, a multiple of [`LANES`].
     pub head: usize,
     pub reach: Reach,
-    /// By which places are told; `None` where they were added to the words.
+    /// Which marks places; `None` where they were added to the words.
     pub rotation: Option<&'a Rotation>,
 }
 
