@@ -233,6 +233,7 @@ fn a_description_is_written_with_the_encoder_of_the_index() {
         let own = ["context", "apply", "--json", "--index", &index];
         let mut command = limn_command(&[&own[..], more].concat());
         command.stdin(fs::File::open(&said).unwrap());
+        command.env("LIMN_NARRATE", "off");
         if let Some(embedder) = embedder {
             command.env("LIMN_EMBEDDER", embedder);
         }
