@@ -33,6 +33,17 @@ pub(super) enum TensorError {
     /// The file cannot be read.
     #[error("it cannot be read: {0}")]
     Io(#[from] io::Error),
+    /// It is shorter than any header of the format.
+    #[error("not in safetensors format: it has no header: {0}")]
+    Short(io::Error),
+    /// The numbers of a tensor cannot be read.
+    #[error("its tensor {name} cannot be read: {cause}")]
+    Unread {
+        /// Its name.
+        name: String,
+        /// Why not.
+        cause: io::Error,
+    },
     /// It begins with no header of the format.
     #[error(
         "not in safetensors format: its header claims {claimed} bytes; expected {LONGEST_HEADER} at most, within the file's {file}"
@@ -183,7 +194,7 @@ impl TensorFile {
     pub fn open(path: &Path) -> Result<Self, TensorError> {
         let mut file = File::open(path)?;
         let mut length = [0; 8];
-        file.read_exact(&mut length)?;
+        file.read_exact(&mut length).map_err(TensorError::Short)?;
         let length = u64::from_le_bytes(length);
         let end = file.metadata()?.len();
         if length > LONGEST_HEADER || length + 8 > end {
@@ -216,8 +227,12 @@ impl TensorFile {
     pub fn floats(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, TensorError> {
         let Place { range, kind } = self.place(name, shape)?;
         let mut bytes = vec![0; (range.end - range.start) as usize];
-        self.file.seek(SeekFrom::Start(range.start))?;
-        self.file.read_exact(&mut bytes)?;
+        let sought = self.file.seek(SeekFrom::Start(range.start));
+        let read = sought.and_then(|_| self.file.read_exact(&mut bytes));
+        read.map_err(|cause| TensorError::Unread {
+            name: name.to_owned(),
+            cause,
+        })?;
         let mut numbers = vec![0.0; bytes.len() / kind.size()];
         kind.write(&bytes, &mut numbers);
         Ok(numbers)
