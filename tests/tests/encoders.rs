@@ -221,6 +221,60 @@ fn a_folder_that_is_no_encoder_is_one_clear_error() {
 }
 
 #[test]
+fn a_description_is_written_with_the_encoder_of_the_index() {
+    let ground = Ground::new();
+    ground.index(&ground.at("bert"), &[]).code_is(0);
+    let (index, lake) = (ground.at("index"), ground.at("lake"));
+    let change = json!({"lake": lake, "table": "hydrology/secchi", "text": "how far one sees",
+        "replaces": null});
+    let said = ground.folder.path().join("change.json");
+    fs::write(&said, change.to_string()).unwrap();
+    let apply = |embedder: Option<&str>, more: &[&str]| {
+        let own = ["context", "apply", "--json", "--index", &index];
+        let mut command = limn_command(&[&own[..], more].concat());
+        command.stdin(fs::File::open(&said).unwrap());
+        command.env("LIMN_NARRATE", "off");
+        if let Some(embedder) = embedder {
+            command.env("LIMN_EMBEDDER", embedder);
+        }
+        run(&mut command)
+    };
+    // A folder that holds no encoder, or another one, is no reason to leave the recorded one.
+    let (empty, other) = (ground.at("lake"), ground.at("modernbert"));
+    for variable in [&empty, &other] {
+        apply(Some(variable), &[]).code_is(0);
+    }
+    refused(
+        &apply(None, &["--embedder", &empty]),
+        &[
+            "encoder:bert-3x64@",
+            &empty,
+            "config.json",
+            "--embedder FOLDER",
+        ],
+    );
+    refused(
+        &apply(None, &["--embedder", &other]),
+        &[
+            "encoder:bert-3x64@",
+            "encoder:modernbert-",
+            "--embedder FOLDER",
+        ],
+    );
+    ground.rename("bert", "elsewhere");
+    refused(
+        &apply(Some(&empty), &[]),
+        &[
+            "encoder:bert-3x64@",
+            &empty,
+            "config.json",
+            "no such folder",
+        ],
+    );
+    apply(Some(&ground.at("elsewhere")), &[]).code_is(0);
+}
+
+#[test]
 fn an_encoder_is_measured_like_any_embedder() {
     let texts = tempfile::NamedTempFile::new().unwrap();
     fs::write(texts.path(), "lakes\nrivers and their depths\n").unwrap();

@@ -245,6 +245,15 @@ fn runs_are_saved_and_compared() {
         words >= 6 && judge["failed"] == 0 && judge["prompt_tokens"].as_u64().unwrap() > 100,
         "{second}"
     );
+    // Explanations know of no judge, which is said where one was asked.
+    let is_said = |more: &[&str]| {
+        let run = place.limn(&[&eval[..], &["--explain"], more].concat()).ok();
+        assert!(run["explained"].is_array(), "{run}");
+        let notes = run["notes"].as_array().unwrap().iter();
+        let mut notes = notes.map(|note| note.as_str().unwrap());
+        notes.any(|note| note.starts_with("--explain gives places without the judge"))
+    };
+    assert!(is_said(&["--judge", "llm"]) && !is_said(&["--judge", "off"]));
     let shown = place.limn(&[
         "eval",
         "--questions",

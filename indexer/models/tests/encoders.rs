@@ -286,6 +286,65 @@ fn an_id_says_which_files_and_not_where_they_are() {
     assert_ne!(open(moved.path()).unwrap().id(), original.id());
 }
 
+#[test]
+fn a_prefix_that_fills_the_window_is_refused_when_the_folder_is_opened() {
+    let card = |side: &str, words: usize| {
+        let prefix = "lake ".repeat(words);
+        let mut card = json!({"window": 12, "question": "", "passage": ""});
+        card[side] = Value::from(prefix.trim_end());
+        card
+    };
+    for name in ALL {
+        let bare = with_card(name, &json!({"question": "", "passage": ""}));
+        let fits = |words: usize| bare.count_tokens("lake ".repeat(words).trim_end()) < 12;
+        let most = (0..12).rev().find(|words| fits(*words)).unwrap();
+        for side in ["question", "passage"] {
+            let folder = copy(name);
+            write(folder.path(), "limn.json", &card(side, most));
+            open(folder.path()).unwrap();
+            write(folder.path(), "limn.json", &card(side, most + 1));
+            let error = open(folder.path()).unwrap_err().to_string();
+            for said in ["limn.json", side, "tokens", "window of 12"] {
+                assert!(error.contains(said), "{name}: {said}: {error}");
+            }
+        }
+    }
+    // The file that has the prefix is named.
+    let folder = copy("bert");
+    write(folder.path(), "limn.json", &json!({"window": 12}));
+    let prompts = json!({"prompts": {"query": "lake ".repeat(20)}});
+    write(folder.path(), "config_sentence_transformers.json", &prompts);
+    let error = open(folder.path()).unwrap_err().to_string();
+    assert!(
+        error.contains("config_sentence_transformers.json"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_text_without_a_token_has_a_vector_of_zeros() {
+    for name in ALL {
+        for (arithmetic, pooling) in [("int8", "mean"), ("int8", "cls"), ("f32", "mean")] {
+            let folder = copy(name);
+            let tokenizer = folder.path().join("tokenizer.json");
+            let mut json: Value = serde_json::from_slice(&fs::read(&tokenizer).unwrap()).unwrap();
+            // Nothing is put around a text.
+            json["post_processor"] = Value::Null;
+            fs::write(&tokenizer, json.to_string()).unwrap();
+            let card = json!({"arithmetic": arithmetic, "pooling": pooling, "question": "",
+                "passage": "", "dimensions": 16});
+            write(folder.path(), "limn.json", &card);
+            let encoder = load(folder.path()).unwrap();
+            assert_eq!(encoder.count_tokens(""), 0);
+            let vectors = encoder.embed(&["", "lake", ""]).unwrap();
+            assert_eq!(vectors[0], [0.0; 16], "{name} {arithmetic}");
+            assert_eq!(vectors[2], vectors[0]);
+            assert!((cosine(&vectors[1], &vectors[1]) - 1.0).abs() < 1e-4);
+            assert_eq!(encoder.embed(&[""]).unwrap(), [[0.0; 16]]);
+        }
+    }
+}
+
 /// A hash is remembered until the file is another.
 #[test]
 fn a_store_remembers_hashes_and_notices_changes() {

@@ -9,6 +9,7 @@ use limn_models::{
     ALL_MINILM, ALL_MINILM_F32, Embedder, EmbeddingService, ModelCard, ModelKind, ModelStore,
     conformance,
 };
+use sha2::{Digest, Sha256};
 
 fn embedder(name: &str) -> Arc<dyn Embedder> {
     ModelStore::from_env().embedder(name, &|_| {}).unwrap()
@@ -99,6 +100,34 @@ fn vectors_are_the_same_bits_alone_and_in_any_batch() {
         let bits = |vector: &[f32]| vector.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         assert!(bits(&alone) == bits(&together[n]), "{text:?}");
     }
+}
+
+/// Of the bits of some texts' vectors. It changes only with what the embedder computes, and then
+/// its id has to change, too: an index's vectors would not be those of its questions any more.
+const BITS: &str = "cea617305de08cb8aa79144ad366bbcc973ef7a74757889e5ca05a29969b0341";
+
+#[test]
+fn vectors_are_the_same_bits_on_every_machine() {
+    let long = "monthly sales of each region by customer ".repeat(60);
+    let texts = [
+        "",
+        "a",
+        "This is an example sentence",
+        "order_id | customer_id | amount: 12.50 | paid: 2024-03-01",
+        "naïve café 数据湖 Ωμέγα",
+        "which rivers flow through more than two countries, and how long are they?",
+        &long,
+    ];
+    let mut hash = Sha256::new();
+    for vector in embedder(ALL_MINILM).embed(&texts).unwrap() {
+        vector.iter().for_each(|it| hash.update(it.to_le_bytes()));
+    }
+    let hash: String = hash
+        .finalize()
+        .iter()
+        .map(|it| format!("{it:02x}"))
+        .collect();
+    assert_eq!(hash, BITS);
 }
 
 #[test]

@@ -224,7 +224,7 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
             };
             (round, first) = (round + 1, 0);
         };
-        Ok(self.told())
+        Ok(self.report())
     }
 
     fn is_over(&self, round: usize, barren: usize) -> Option<Ended> {
@@ -269,11 +269,11 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
 
     fn failed(&mut self, table: usize, error: &str) {
         let name = &self.shelf.entries[table].key.name;
-        let told = || match error.contains(name.as_str()) {
+        let message = || match error.contains(name.as_str()) {
             true => error.to_owned(),
             false => format!("'{name}': {error}"),
         };
-        self.made.failure.get_or_insert_with(told);
+        self.made.failure.get_or_insert_with(message);
     }
 
     /// Draws the statements of a visit, from one on, and keeps those that become questions.
@@ -356,7 +356,8 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
         }
     }
 
-    fn told(mut self) -> Made {
+    /// What the run has made, at its end.
+    fn report(mut self) -> Made {
         let made = &mut self.made;
         made.questions = self.there.questions;
         let new = made.questions - made.earlier;

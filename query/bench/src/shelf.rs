@@ -71,8 +71,26 @@ pub(crate) enum Verdict {
     DoesNot,
     /// It cannot be asked so: a column has another type, or is withheld.
     Cannot(SqlError),
-    /// That could not be found out.
+    /// That could not be found out: it failed by an accident, or took too long.
     Unknown(SqlError),
+}
+
+impl Verdict {
+    fn of(asked: Result<bool, SqlError>) -> Verdict {
+        match asked {
+            Ok(true) => Verdict::Answers,
+            Ok(false) => Verdict::DoesNot,
+            Err(error) => match error {
+                error @ (SqlError::Plan(_)
+                | SqlError::Value(_)
+                | SqlError::UnknownColumn { .. }
+                | SqlError::AmbiguousColumn { .. }
+                | SqlError::Withheld { .. }
+                | SqlError::AllWithheld { .. }) => Verdict::Cannot(error),
+                error => Verdict::Unknown(error),
+            },
+        }
+    }
 }
 
 impl Shelf {
@@ -142,19 +160,7 @@ impl Shelf {
         let entry = &self.entries[at];
         let own = statement.renamed(|column| entry.own_name(column));
         let sql = own.sql(&entry.key.name);
-        match has_whole_row(engine, &sql).await {
-            Ok(true) => Verdict::Answers,
-            Ok(false) => Verdict::DoesNot,
-            Err(error) => match error {
-                error @ (SqlError::Plan(_)
-                | SqlError::Execution(_)
-                | SqlError::UnknownColumn { .. }
-                | SqlError::AmbiguousColumn { .. }
-                | SqlError::Withheld { .. }
-                | SqlError::AllWithheld { .. }) => Verdict::Cannot(error),
-                error => Verdict::Unknown(error),
-            },
-        }
+        Verdict::of(has_whole_row(engine, &sql).await)
     }
 }
 
@@ -169,4 +175,34 @@ async fn has_whole_row(engine: &Engine, sql: &str) -> Result<bool, SqlError> {
         }
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_table_whose_query_fails_by_accident_may_answer() {
+        let accidents = [
+            SqlError::Execution("spilling: no room (os error 28)".to_owned()),
+            SqlError::Timeout(Duration::from_secs(1)),
+            SqlError::Internal("x".to_owned()),
+        ];
+        for error in accidents {
+            let verdict = Verdict::of(Err(error));
+            assert!(matches!(verdict, Verdict::Unknown(_)), "{verdict:?}");
+        }
+        let misfits = [
+            SqlError::Value("cannot cast 'x' to a number".to_owned()),
+            SqlError::Plan("a text is no number".to_owned()),
+        ];
+        for error in misfits {
+            let verdict = Verdict::of(Err(error));
+            assert!(matches!(verdict, Verdict::Cannot(_)), "{verdict:?}");
+        }
+        assert!(matches!(Verdict::of(Ok(true)), Verdict::Answers));
+        assert!(matches!(Verdict::of(Ok(false)), Verdict::DoesNot));
+    }
 }

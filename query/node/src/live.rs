@@ -9,9 +9,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::future::Future;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
 use limn_models::Embedder;
 use limn_retrieval::{JoinGraphs, RetrievalError, Searcher, Values};
 use limn_segment::{
@@ -19,7 +21,7 @@ use limn_segment::{
     TableKey, TableRecord,
 };
 use moka::future::Cache;
-use tokio::sync::{Mutex, OnceCell};
+use tokio::sync::Mutex;
 
 use crate::access::Reach;
 use crate::memory;
@@ -67,42 +69,66 @@ pub struct View {
 
 /// The join graphs of a whole snapshot.
 #[derive(Default)]
-struct Joins {
-    /// Once they were asked for.
-    read: OnceCell<Arc<JoinGraphs>>,
-    /// Those of an older snapshot until then, of which most files may be the same.
-    older: std::sync::Mutex<Option<Arc<JoinGraphs>>>,
+struct Joins(std::sync::Mutex<JoinsState>);
+
+#[derive(Default)]
+struct JoinsState {
+    /// Once they were asked for: one reading, for which all wait.
+    reading: Option<JoinsReading>,
+    /// Those of an older snapshot until they are read, of which most files may be the same.
+    older: Option<Arc<JoinGraphs>>,
 }
+
+type JoinsReading = Shared<BoxFuture<'static, Result<Arc<JoinGraphs>, Problem>>>;
 
 impl Joins {
     /// Those of a snapshot that comes after.
     fn next(&self) -> Joins {
-        let older = self.read.get().cloned().or_else(|| self.older());
-        Joins {
-            read: OnceCell::new(),
-            older: std::sync::Mutex::new(older),
-        }
+        let state = self.state();
+        let read = state.reading.as_ref().and_then(Shared::peek);
+        let read = read.and_then(|it| it.as_ref().ok());
+        let older = read.or(state.older.as_ref()).cloned();
+        Joins(std::sync::Mutex::new(JoinsState {
+            reading: None,
+            older,
+        }))
     }
 
-    fn older(&self) -> Option<Arc<JoinGraphs>> {
-        let older = self.older.lock().unwrap_or_else(PoisonError::into_inner);
-        older.clone()
-    }
-
+    /// They are read on when whoever waits goes away; after a failure they are read anew.
     async fn read(
         &self,
         index: &IndexStore,
-        snapshot: &Snapshot,
-    ) -> Result<Arc<JoinGraphs>, SegmentError> {
-        let read = async || {
-            let graphs = match self.older() {
-                Some(older) => older.read_next(index, snapshot).await?,
-                None => JoinGraphs::read(index, snapshot).await?,
+        snapshot: &Arc<Snapshot>,
+    ) -> Result<Arc<JoinGraphs>, Problem> {
+        let graphs = self.reading(index, snapshot).await?;
+        self.state().older = None;
+        Ok(graphs)
+    }
+
+    fn reading(&self, index: &IndexStore, snapshot: &Arc<Snapshot>) -> JoinsReading {
+        let mut state = self.state();
+        let older = state.older.clone();
+        state
+            .reading
+            .take_if(|it| matches!(it.peek(), Some(Err(_))));
+        let begin = || {
+            let (index, snapshot) = (index.clone(), Arc::clone(snapshot));
+            let read = async move {
+                let graphs = match older {
+                    Some(older) => older.read_next(&index, &snapshot).await?,
+                    None => JoinGraphs::read(&index, &snapshot).await?,
+                };
+                Ok(Arc::new(graphs))
             };
-            *self.older.lock().unwrap_or_else(PoisonError::into_inner) = None;
-            Ok(Arc::new(graphs))
+            let read = read.boxed().shared();
+            drop(tokio::spawn(read.clone()));
+            read
         };
-        self.read.get_or_try_init(read).await.cloned()
+        state.reading.get_or_insert_with(begin).clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, JoinsState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -307,11 +333,12 @@ impl Live {
     }
 
     /// The join graphs of a view's snapshot, read when they are asked for first. They hold edges of
-    /// tables that the view does not.
+    /// tables that the view does not. Reading goes on when nobody waits any more, so that whoever
+    /// asks later has them.
     ///
     /// # Errors
     /// Where they cannot be read.
-    pub async fn joins(&self, view: &View) -> Result<Arc<JoinGraphs>, SegmentError> {
+    pub async fn joins(&self, view: &View) -> Result<Arc<JoinGraphs>, Problem> {
         view.joins.read(&self.index, &view.snapshot).await
     }
 

@@ -363,12 +363,14 @@ fn seen_from(edge: &JoinRecord, table: &str) -> Partner {
     }
 }
 
+/// Edges for tests.
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used)]
-    use super::*;
+pub(crate) mod drafts {
+    use limn_joins::{Cardinality, EdgeKind, Evidence};
+    use limn_segment::JoinRecord;
 
-    fn edge(left: &str, right: &str, score: f32) -> JoinRecord {
+    /// A join of a table to another's `id`, by what its column is called.
+    pub(crate) fn edge(left: &str, right: &str, score: f32) -> JoinRecord {
         JoinRecord {
             kind: EdgeKind::Join,
             left: left.to_owned(),
@@ -383,6 +385,13 @@ mod tests {
             evidence: Evidence::Names,
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::drafts::edge;
+    use super::*;
 
     fn way(graph: &JoinGraph, from: &str, to: &str) -> Option<Vec<String>> {
         let way = graph.path(from, to, &|_| true)?;

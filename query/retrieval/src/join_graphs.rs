@@ -116,27 +116,11 @@ impl LakeGraph {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
-    use limn_joins::{Cardinality, EdgeKind, Evidence};
     use limn_segment::Shard;
     use limn_store::Store;
 
     use super::*;
-
-    fn edge(left: &str, right: &str) -> JoinRecord {
-        JoinRecord {
-            kind: EdgeKind::Join,
-            left: left.to_owned(),
-            left_columns: vec!["a".to_owned()],
-            right: right.to_owned(),
-            right_columns: vec!["a".to_owned()],
-            cardinality: Cardinality::ManyToOne,
-            score: 0.9,
-            containment: 1.0,
-            containment_low: 0.9,
-            jaccard: 0.5,
-            evidence: Evidence::Names,
-        }
-    }
+    use crate::join_graph::drafts::edge;
 
     #[tokio::test]
     async fn of_the_next_snapshot_new_files_alone_are_read() {
@@ -147,11 +131,11 @@ mod tests {
         };
         let mut snapshot = Snapshot::first("m", 3, 2);
         let (one, two) = (
-            file("x", 0, edge("a", "b")).await,
-            file("x", 1, edge("c", "d")).await,
+            file("x", 0, edge("a", "b", 0.9)).await,
+            file("x", 1, edge("c", "d", 0.9)).await,
         );
         snapshot.joins.insert("x".into(), vec![one, two]);
-        let other = file("y", 0, edge("a", "b")).await;
+        let other = file("y", 0, edge("a", "b", 0.9)).await;
         snapshot.joins.insert("y".into(), vec![other]);
         let reads = async |graphs: &JoinGraphs, snapshot: &Snapshot| {
             let before = index.store.counts();
@@ -173,7 +157,7 @@ mod tests {
 
         // One file is another, and a lake is gone.
         snapshot.joins.remove("y");
-        snapshot.joins.get_mut("x").unwrap()[1] = file("x", 1, edge("c", "e")).await;
+        snapshot.joins.get_mut("x").unwrap()[1] = file("x", 1, edge("c", "e", 0.9)).await;
         let (next, read) = reads(&same, &snapshot).await;
         assert_eq!(read, 1);
         assert!(joins(&next, "a", "b") && joins(&next, "c", "e"));

@@ -105,27 +105,10 @@ fn join(joins: &KnownJoins, before: &[TableKey], table: &TableKey) -> Option<Joi
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use limn_joins::{Cardinality, EdgeKind, Evidence};
-
     use super::*;
+    use crate::join_graph::drafts::edge;
     use crate::join_graphs::JoinGraphs;
     use crate::learned::Features;
-
-    fn edge(left: &str, right: &str, score: f32) -> JoinRecord {
-        JoinRecord {
-            kind: EdgeKind::Join,
-            left: left.to_owned(),
-            left_columns: vec![format!("{right}_id")],
-            right: right.to_owned(),
-            right_columns: vec!["id".to_owned()],
-            cardinality: Cardinality::ManyToOne,
-            score,
-            containment: 1.0,
-            containment_low: 0.9,
-            jaccard: 0.5,
-            evidence: Evidence::Declared,
-        }
-    }
 
     fn ranked(scores: &[f32]) -> Vec<Ranked> {
         let numbered = (0..).zip(scores);

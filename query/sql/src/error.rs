@@ -152,7 +152,10 @@ pub enum SqlError {
     /// The statement cannot be planned: types, functions, groups.
     #[error("{0}")]
     Plan(String),
-    /// A value cannot be computed.
+    /// A value cannot be computed: it has another type than is needed, or is out of range.
+    #[error("the query failed: {0}")]
+    Value(String),
+    /// The query failed on its way, which may be by accident: no room, no thread, a library's word.
     #[error("the query failed: {0}")]
     Execution(String),
     /// A defect of limn, or of what it builds on.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use limn_lake::scan::ScanError;
@@ -122,10 +123,23 @@ pub(crate) fn running(error: &DataFusionError, limits: &Limits) -> SqlError {
             let cause = one_line(&without_tree(cause));
             SqlError::Plan(format!("limn sql does not have this: {cause}"))
         }
+        DataFusionError::ArrowError(error, _) if is_of_values(error) => SqlError::Value(told()),
         DataFusionError::SQL(..) => SqlError::Syntax(told()),
         DataFusionError::Internal(cause) => SqlError::Internal(one_line(&without_tree(cause))),
         _ => SqlError::Execution(told()),
     }
+}
+
+/// Whether the values themselves are why: the same query fails on them each time.
+fn is_of_values(error: &ArrowError) -> bool {
+    matches!(
+        error,
+        ArrowError::CastError(_)
+            | ArrowError::ParseError(_)
+            | ArrowError::ArithmeticOverflow(_)
+            | ArrowError::DivideByZero
+            | ArrowError::InvalidArgumentError(_)
+    )
 }
 
 /// What is wrong with the name of a function.
@@ -185,8 +199,6 @@ fn without_prefix(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use arrow::error::ArrowError;
-
     use super::*;
 
     #[test]
@@ -200,6 +212,22 @@ mod tests {
         let told = running(&outer, &Limits::default());
         assert!(matches!(&told, SqlError::Scan(it) if *it == scan), "{told}");
         assert_eq!(told.to_string(), scan.to_string());
+    }
+
+    #[test]
+    fn values_that_cannot_be_computed_are_no_accident() {
+        let of = |error: ArrowError| {
+            let error = DataFusionError::ArrowError(Box::new(error), None).context("somewhere");
+            running(&error, &Limits::default())
+        };
+        let value = of(ArrowError::CastError("cannot cast 'x'".to_owned()));
+        assert!(matches!(value, SqlError::Value(_)), "{value}");
+        assert!(matches!(of(ArrowError::DivideByZero), SqlError::Value(_)));
+        let accident = || std::io::Error::other("no room");
+        let file = of(ArrowError::IoError("no room".to_owned(), accident()));
+        assert!(matches!(file, SqlError::Execution(_)), "{file}");
+        let spilled = running(&DataFusionError::IoError(accident()), &Limits::default());
+        assert!(matches!(spilled, SqlError::Execution(_)), "{spilled}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What of attention differs from layer to layer: how far a token looks, and how places are told.
+//! What of attention differs from layer to layer: how far a token looks, and how places are marked.
 
 use super::shape::{Reach, Shape};
 

@@ -3,10 +3,14 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::misfit::Misfit;
 use super::shape::{Activation, Family, Reach, RotationBases, Shape};
 
 /// Architectures that this limn computes, as `model_type` names them.
 pub(super) const KNOWN: &str = "bert, roberta, xlm-roberta, camembert, modernbert";
+const ENCODERS: &str = "an encoder: one of bert, roberta, xlm-roberta, camembert, modernbert";
+/// The shortest window that a text of a few words fits in.
+pub(super) const LEAST_WINDOW: usize = 8;
 /// Some that write text: vectors are not what they are for.
 const DECODERS: [&str; 12] = [
     "llama", "qwen2", "qwen3", "mistral", "gemma", "gemma2", "gemma3", "phi", "phi3", "gpt2",
@@ -51,21 +55,17 @@ pub(super) struct Configured {
 }
 
 /// Reads the text of a `config.json`; an error says what is missing or unknown in it.
-pub(super) fn read(text: &str) -> Result<Configured, String> {
-    let config: Config = serde_json::from_str(text).map_err(|error| error.to_string())?;
+pub(super) fn read(text: &str) -> Result<Configured, Misfit> {
+    let config: Config = serde_json::from_str(text)?;
     let kind = config.model_type.as_deref();
-    let kind = kind.ok_or_else(|| format!("it has no model_type; expected one of {KNOWN}"))?;
+    let missing = || Misfit::Missing(format!("model_type; expected one of {KNOWN}"));
+    let kind = kind.ok_or_else(missing)?;
     let is_decoder = DECODERS.contains(&kind) || config.is_decoder == Some(true);
     if is_decoder || config.add_cross_attention == Some(true) {
-        return Err(format!(
-            "its model_type '{kind}' is a decoder, which writes text; expected an encoder: one of {KNOWN}"
-        ));
+        return Err(Misfit::Decoder(kind.to_owned()));
     }
     if config.quantization_config.is_some() {
-        return Err(
-            "its weights are quantised; expected weights in F32, F16 or BF16, which limn rounds itself"
-                .to_owned(),
-        );
+        return Err(Misfit::Quantised);
     }
     let shape = match kind {
         "bert" => bert(&config, 0),
@@ -73,30 +73,31 @@ pub(super) fn read(text: &str) -> Result<Configured, String> {
             bert(&config, config.pad_token_id.unwrap_or(1).saturating_add(1))
         }
         "modernbert" => modernbert(&config),
-        other => Err(format!(
-            "its model_type is '{other}'; expected an encoder: one of {KNOWN}"
-        )),
+        other => Err(Misfit::Unknown {
+            name: "model_type",
+            found: other.to_owned(),
+            expected: ENCODERS,
+        }),
     }?;
-    if let Some(refusal) = shape.refusal() {
-        return Err(refusal);
-    }
+    shape.check()?;
     let claimed = config.max_position_embeddings.unwrap_or(usize::MAX);
     let longest = shape.longest().min(claimed);
-    if longest < 8 {
-        return Err(format!(
-            "max_position_embeddings leaves room for {longest} tokens; expected at least 8"
-        ));
+    if longest < LEAST_WINDOW {
+        return Err(Misfit::Sizes(format!(
+            "max_position_embeddings leaves room for {longest} tokens; expected at least {LEAST_WINDOW}"
+        )));
     }
     Ok(Configured { shape, longest })
 }
 
-fn bert(config: &Config, first_position: usize) -> Result<Shape, String> {
+fn bert(config: &Config, first_position: usize) -> Result<Shape, Misfit> {
     let kind = config.position_embedding_type.as_deref();
-    if kind.is_some_and(|kind| kind != "absolute") {
-        return Err(format!(
-            "its position_embedding_type is '{}'; expected 'absolute'",
-            kind.unwrap_or_default()
-        ));
+    if let Some(other) = kind.filter(|kind| *kind != "absolute") {
+        return Err(Misfit::Unknown {
+            name: "position_embedding_type",
+            found: other.to_owned(),
+            expected: "'absolute'",
+        });
     }
     let layers = needed(config.num_hidden_layers, "num_hidden_layers")?;
     Ok(Shape {
@@ -115,7 +116,7 @@ fn bert(config: &Config, first_position: usize) -> Result<Shape, String> {
     })
 }
 
-fn modernbert(config: &Config) -> Result<Shape, String> {
+fn modernbert(config: &Config) -> Result<Shape, Misfit> {
     let layers = bounded(needed(config.num_hidden_layers, "num_hidden_layers")?);
     // Of an odd width the middle token is the one that looks.
     let around = Reach::Around(config.local_attention.unwrap_or(128) / 2);
@@ -124,9 +125,11 @@ fn modernbert(config: &Config) -> Result<Shape, String> {
             let reach = |kind: &String| match kind.as_str() {
                 "full_attention" => Ok(Reach::All),
                 "sliding_attention" => Ok(around),
-                other => Err(format!(
-                    "its layer_types has '{other}'; expected full_attention or sliding_attention"
-                )),
+                other => Err(Misfit::Unknown {
+                    name: "layer type",
+                    found: other.to_owned(),
+                    expected: "full_attention or sliding_attention",
+                }),
             };
             types
                 .iter()
@@ -144,10 +147,10 @@ fn modernbert(config: &Config) -> Result<Shape, String> {
         }
     };
     if reaches.len() != layers {
-        return Err(format!(
+        return Err(Misfit::Sizes(format!(
             "its layer_types names {} layers; expected num_hidden_layers, {layers}",
             reaches.len()
-        ));
+        )));
     }
     Ok(Shape {
         family: Family::ModernBert,
@@ -166,15 +169,17 @@ fn modernbert(config: &Config) -> Result<Shape, String> {
 }
 
 /// The bases of ModernBERT's rotations, in either of the ways in which they are written.
-fn rotation(config: &Config) -> Result<RotationBases, String> {
+fn rotation(config: &Config) -> Result<RotationBases, Misfit> {
     let of = |kind: &str, older: Option<f64>, default: f64| {
         let given = config.rope_parameters.as_ref();
         let given = given.and_then(|given| given.get(kind));
         let scaling = given.and_then(|given| given.get("rope_type")?.as_str());
         if let Some(scaling) = scaling.filter(|scaling| *scaling != "default") {
-            return Err(format!(
-                "its rope_type is '{scaling}'; expected 'default', without scaling"
-            ));
+            return Err(Misfit::Unknown {
+                name: "rope_type",
+                found: scaling.to_owned(),
+                expected: "'default', without scaling",
+            });
         }
         let base = given.and_then(|given| given.get("rope_theta")?.as_f64());
         Ok(base.or(older).unwrap_or(default))
@@ -191,22 +196,24 @@ fn given<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Option<f64
     serde::Deserialize::deserialize(value).map(Some)
 }
 
-fn activation(name: Option<&str>) -> Result<Activation, String> {
+fn activation(name: Option<&str>) -> Result<Activation, Misfit> {
     match name.unwrap_or("gelu") {
         "gelu" => Ok(Activation::Gelu),
         "gelu_new" | "gelu_pytorch_tanh" | "gelu_fast" => Ok(Activation::GeluTanh),
         "relu" => Ok(Activation::Relu),
-        other => Err(format!(
-            "its activation is '{other}'; expected gelu, gelu_new, gelu_pytorch_tanh or relu"
-        )),
+        other => Err(Misfit::Unknown {
+            name: "activation",
+            found: other.to_owned(),
+            expected: "gelu, gelu_new, gelu_pytorch_tanh or relu",
+        }),
     }
 }
 
-fn needed(value: Option<usize>, name: &str) -> Result<usize, String> {
-    value.ok_or_else(|| format!("it has no {name}"))
+fn needed(value: Option<usize>, name: &str) -> Result<usize, Misfit> {
+    value.ok_or_else(|| Misfit::Missing(name.to_owned()))
 }
 
-/// A number of layers that a list may be made for; [`Shape::refusal`] says no to more.
+/// A number of layers that a list may be made for; [`Shape::check`] says no to more.
 fn bounded(layers: usize) -> usize {
     layers.min(1000)
 }
@@ -220,7 +227,7 @@ mod tests {
         "num_attention_heads":2,"intermediate_size":128,"vocab_size":500,
         "max_position_embeddings":64}"#;
 
-    fn with(changes: Value) -> Result<Configured, String> {
+    fn with(changes: Value) -> Result<Configured, Misfit> {
         let mut config: Value = serde_json::from_str(SMALL).unwrap();
         for (key, value) in changes.as_object().unwrap() {
             config[key] = value.clone();
@@ -268,7 +275,7 @@ mod tests {
                 "quantised",
             ),
         ] {
-            let error = with(changes.clone()).map(|_| ()).unwrap_err();
+            let error = with(changes.clone()).map(|_| ()).unwrap_err().to_string();
             assert!(error.contains(named), "{changes}: {error}");
         }
         assert!(read("[]").is_err() && read("").is_err());
@@ -316,6 +323,6 @@ mod tests {
         assert_eq!(older.reaches, [Reach::All, around, Reach::All, around]);
         assert_eq!(older, newer.unwrap());
         let few = modern(serde_json::json!({"layer_types": ["full_attention"]}));
-        assert!(few.unwrap_err().contains("names 1 layers"));
+        assert!(few.unwrap_err().to_string().contains("names 1 layers"));
     }
 }

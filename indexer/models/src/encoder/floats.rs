@@ -8,7 +8,7 @@ use super::attention::{Rotation, Rotations};
 use super::names::{LayerTensors, Linear, Norm, Tensors};
 use super::pooling::Pooling;
 use super::shape::{Activation, Reach, Shape};
-use super::tensors::{Mapped, TensorFile};
+use super::tensors::{Mapped, TensorError, TensorFile};
 
 /// Queries of a sequence whose scores are in memory at a time.
 const QUERIES: usize = 256;
@@ -23,7 +23,7 @@ pub(super) struct Network {
     dimensions: usize,
     /// The word matrix, left in the file.
     words: Mapped,
-    /// What is added to a word at each place; empty where places are told by rotation.
+    /// What is added to a word at each place; empty where rotations mark places.
     places: Vec<f32>,
     global: Option<Turn>,
     local: Option<Turn>,
@@ -62,7 +62,7 @@ struct Turn {
 
 impl Network {
     /// Reads the tensors; an error says which one does not fit.
-    pub fn load(file: &mut TensorFile, description: &Description) -> Result<Self, String> {
+    pub fn load(file: &mut TensorFile, description: &Description) -> Result<Self, TensorError> {
         let (shape, window) = (&description.shape, description.window);
         let mut tensors = Tensors::of(file, shape)?;
         let words = tensors.words();
@@ -85,7 +85,7 @@ impl Network {
                     let layer = tensors.layer(shape, n)?;
                     Layer::new(layer, reach, shape.norm_epsilon).map_err(in_words)
                 })
-                .collect::<Result<_, String>>()?,
+                .collect::<Result<_, TensorError>>()?,
             last_norm: tensors.last_norm()?.map(norm).transpose()?,
             shape: shape.clone(),
             pooling: description.pooling,
@@ -93,9 +93,13 @@ impl Network {
         })
     }
 
-    /// Unit vectors of sequences.
+    /// Unit vectors of sequences; of one without a token all zeros.
     pub fn forward(&self, sequences: &[Vec<u32>]) -> CandleResult<Vec<Vec<f32>>> {
         let vector = |sequence: &Vec<u32>| {
+            // An empty text has no token where the tokenizer puts none around it.
+            if sequence.is_empty() {
+                return Ok(vec![0.0; self.dimensions]);
+            }
             let states = self.states(sequence)?.flatten_all()?.to_vec1::<f32>()?;
             Ok(self
                 .pooling
@@ -295,7 +299,7 @@ impl Turn {
 }
 
 /// candle's errors may carry a backtrace.
-fn in_words(error: candle_core::Error) -> String {
+fn in_words(error: candle_core::Error) -> TensorError {
     let text = error.to_string();
-    text.lines().next().unwrap_or_default().to_owned()
+    TensorError::Engine(text.lines().next().unwrap_or_default().to_owned())
 }

@@ -4,16 +4,18 @@
 //! Nothing of these files runs code, and none may be longer than such files are: they may come from
 //! anywhere.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::pooling::Pooling;
+use super::misfit::invalid;
+use super::read::{EXPECTED, WEIGHTS, bounded, needed, unreadable};
+use super::sentence::Beside;
 use super::shape::Family;
-use super::{Arithmetic, Description, Encoder, Parts, Prefixes, config, sentence};
+use super::tokens::TextTokens;
+use super::{Arithmetic, Description, Encoder, Parts, config};
 use crate::files::verify::{hex, sha256_known};
 use crate::{Devices, ModelError, ModelId};
 
@@ -21,19 +23,10 @@ use crate::{Devices, ModelError, ModelId};
 const ID_BEGINS: &str = "encoder:";
 const CONFIG: &str = "config.json";
 const TOKENIZER: &str = "tokenizer.json";
-const WEIGHTS: &str = "model.safetensors";
-const CARD: &str = "limn.json";
-/// What a folder has to hold, as errors say it.
-const EXPECTED: &str =
-    "expected an encoder's folder with config.json, tokenizer.json and model.safetensors";
-
-/// Bytes of a small file, of a tokenizer and of weights, at most. The largest encoders of 1,024
-/// dimensions have a few GB.
-const MOST_JSON: u64 = 1 << 20;
+/// Bytes of a tokenizer and of weights, at most. The largest encoders of 1,024 dimensions have a
+/// few GB.
 const MOST_TOKENIZER: u64 = 64 << 20;
 const MOST_WEIGHTS: u64 = 16 << 30;
-/// The shortest window that a text of a few words fits in.
-const LEAST_WINDOW: usize = 8;
 
 /// What is asked of a folder's encoder, whatever its files say.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,7 +58,7 @@ pub struct EncoderRecord {
 pub struct EncoderFolder {
     id: ModelId,
     weights: PathBuf,
-    tokenizer: PathBuf,
+    tokens: TextTokens,
     arithmetic: Arithmetic,
     description: Description,
     record: EncoderRecord,
@@ -79,11 +72,10 @@ impl EncoderFolder {
 
     /// Whether the folder's `config.json` names an architecture that is read here.
     pub fn is_one(folder: &Path) -> bool {
-        let text = read(&folder.join(CONFIG), MOST_JSON);
-        text.is_ok_and(|text| text.is_some_and(|text| config::read(&text).is_ok()))
+        needed(&folder.join(CONFIG), config::read).is_ok()
     }
 
-    /// Reads what is in a folder, but for the weights, which are hashed. `stamps` names a file in
+    /// Reads what is in a folder, but for the weights, which are only hashed. `stamps` names a file in
     /// which hashes are remembered by path, size and time of change.
     ///
     /// # Errors
@@ -95,84 +87,41 @@ impl EncoderFolder {
         stamps: Option<&Path>,
     ) -> Result<Self, ModelError> {
         if !folder.is_dir() {
-            return Err(invalid(
-                folder,
-                format!("there is no such folder; {EXPECTED}"),
-            ));
+            let detail = format!("there is no such folder; {EXPECTED}");
+            return Err(invalid(folder, detail));
         }
         let folder = fs::canonicalize(folder).map_err(|error| unreadable(folder, &error))?;
-        let card = optional(&folder.join(CARD), |text| {
-            serde_json::from_str::<sentence::Card>(text).map_err(|error| error.to_string())
-        })?
-        .unwrap_or_default();
-        let modules = optional(&folder.join("modules.json"), sentence::modules)?;
-        let modules = modules.unwrap_or_default();
-        let network = folder.join(&modules.network);
-        let config_file = network.join(CONFIG);
-        let configured = parsed(&config_file, &needed(&config_file)?, config::read)?;
+        let beside = Beside::read(&folder)?;
+        let network = beside.network();
+        let config = network.join(CONFIG);
         let (tokenizer, weights) = (network.join(TOKENIZER), network.join(WEIGHTS));
+        let configured = needed(&config, config::read)?;
         bounded(&tokenizer, MOST_TOKENIZER)?;
         bounded(&weights, MOST_WEIGHTS)?;
-
-        let card_says = |error: String| invalid(&folder.join(CARD), error);
-        let arithmetic = card.arithmetic().map_err(card_says)?;
-        let shape = configured.shape;
-        if let (Arithmetic::Int8, Some(refusal)) = (arithmetic, shape.integer_refusal()) {
-            return Err(invalid(&config_file, refusal));
+        let arithmetic = beside.arithmetic()?;
+        if arithmetic == Arithmetic::Int8 {
+            let checked = configured.shape.check_for_integers();
+            checked.map_err(|misfit| misfit.of(&config))?;
         }
-        let pooling_file = folder.join(&modules.pooling).join(CONFIG);
-        let pooling = match card.pooling().map_err(card_says)? {
-            Some(pooling) => pooling,
-            None => optional(&pooling_file, |text| sentence::pooling(text, shape.hidden))?
-                .unwrap_or(Pooling::Mean),
-        };
-        let lengths = optional(
-            &network.join("sentence_bert_config.json"),
-            sentence::lengths,
-        )?;
-        let (max_seq_length, lowercases) = lengths.unwrap_or_default();
-        let longest =
-            optional(&network.join("tokenizer_config.json"), sentence::longest)?.flatten();
-        let window = card.window.or(max_seq_length).or(longest);
-        let window = window.unwrap_or(configured.longest).min(configured.longest);
-        if window < LEAST_WINDOW {
-            return Err(card_says(format!(
-                "its window is {window} tokens; expected at least {LEAST_WINDOW}"
-            )));
-        }
-        let dimensions = overrides.dimensions.or(card.dimensions);
-        let dimensions = dimensions.unwrap_or(shape.hidden);
-        if dimensions == 0 || dimensions > shape.hidden {
-            return Err(invalid(
-                &config_file,
-                format!(
-                    "its vectors have {} numbers, of which {dimensions} are asked for; expected 1 to {}",
-                    shape.hidden, shape.hidden
-                ),
-            ));
-        }
-        let description = Description {
-            prefixes: prefixes(&folder, &card)?,
-            shape,
-            pooling,
-            window,
-            dimensions,
-            lowercases,
-        };
+        let description = beside.describe(configured, overrides)?;
+        let name = folder.to_string_lossy().into_owned();
+        let (rows, window) = (description.shape.vocabulary, description.window);
+        let tokens = TextTokens::load(&tokenizer, &name, rows, window)?;
+        beside.check_prefixes(&description, &tokens)?;
         let hash =
             |path: &Path| sha256_known(path, stamps).map_err(|error| unreadable(path, &error));
-        let hashes = [hash(&config_file)?, hash(&tokenizer)?, hash(&weights)?];
+        let hashes = [hash(&config)?, hash(&tokenizer)?, hash(&weights)?];
         Ok(Self {
             id: id_of(&description, arithmetic, &hashes),
             record: EncoderRecord {
-                folder: folder.to_string_lossy().into_owned(),
-                dimensions,
+                folder: name,
+                dimensions: description.dimensions,
                 window,
                 question: description.prefixes.question.clone(),
                 passage: description.prefixes.passage.clone(),
             },
             weights,
-            tokenizer,
+            tokens,
             arithmetic,
             description,
         })
@@ -196,34 +145,17 @@ impl EncoderFolder {
     /// such as a tensor's shape; [`ModelError::OutOfMemory`] or [`ModelError::Compute`] where a GPU
     /// does not take the weights.
     pub fn load(self, devices: &Devices) -> Result<Encoder, ModelError> {
-        let name = self.record.folder.clone();
         Encoder::load(
             Parts {
                 id: self.id,
-                name: &name,
                 weights: &self.weights,
-                tokenizer: &self.tokenizer,
+                tokens: self.tokens,
                 arithmetic: self.arithmetic,
                 description: self.description,
                 record: Some(self.record),
             },
             devices,
         )
-    }
-}
-
-/// What questions and passages begin with: as the card says, or else as the training library's
-/// file.
-fn prefixes(folder: &Path, card: &sentence::Card) -> Result<Prefixes, ModelError> {
-    let file = folder.join("config_sentence_transformers.json");
-    let written = optional(&file, sentence::prompts)?.unwrap_or_default();
-    let prefixes = Prefixes {
-        question: card.question.clone().unwrap_or(written.question),
-        passage: card.passage.clone().unwrap_or(written.passage),
-    };
-    match sentence::too_long(&prefixes) {
-        Some(refusal) => Err(invalid(&file, refusal)),
-        None => Ok(prefixes),
     }
 }
 
@@ -256,95 +188,4 @@ fn id_of(description: &Description, arithmetic: Arithmetic, hashes: &[String]) -
     ModelId::new(format!(
         "{ID_BEGINS}{family}-{layers}x{dimensions}@{version}-{word}"
     ))
-}
-
-/// The text of a file, `None` where there is none; an error where it is longer than such files are,
-/// or no file.
-fn read(path: &Path, most: u64) -> Result<Option<String>, ModelError> {
-    let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unreadable(path, &error)),
-    };
-    fits(path, &metadata, most)?;
-    let mut text = String::new();
-    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
-    let outcome = file.take(most).read_to_string(&mut text);
-    match outcome {
-        Ok(_) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            Err(invalid(path, "it is no text; expected JSON".to_owned()))
-        }
-        Err(error) => Err(unreadable(path, &error)),
-    }
-}
-
-/// Refuses what is no plain file, and what is too long.
-fn fits(path: &Path, metadata: &fs::Metadata, most: u64) -> Result<(), ModelError> {
-    if !metadata.is_file() {
-        return Err(invalid(path, "it is no file; expected one".to_owned()));
-    }
-    match metadata.len() {
-        length if length <= most => Ok(()),
-        length => Err(invalid(
-            path,
-            format!("it has {length} bytes; expected {most} at most"),
-        )),
-    }
-}
-
-/// Makes sure that a file is there and not too long.
-fn bounded(path: &Path, most: u64) -> Result<(), ModelError> {
-    match fs::metadata(path) {
-        Ok(metadata) => fits(path, &metadata, most),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(missing(path)),
-        Err(error) => Err(unreadable(path, &error)),
-    }
-}
-
-fn needed(path: &Path) -> Result<String, ModelError> {
-    read(path, MOST_JSON)?.ok_or_else(|| missing(path))
-}
-
-fn missing(path: &Path) -> ModelError {
-    let pickled = path.parent().and_then(sentence::pickled);
-    let detail = match pickled.filter(|_| path.ends_with(WEIGHTS)) {
-        Some(other) => format!(
-            "there is no such file; {EXPECTED}. {other} may run code when it is read, so limn does not read it: save the model as safetensors"
-        ),
-        None => format!("there is no such file; {EXPECTED}"),
-    };
-    invalid(path, detail)
-}
-
-/// What a file says, if it is there.
-fn optional<T>(
-    path: &Path,
-    parse: impl FnOnce(&str) -> Result<T, String>,
-) -> Result<Option<T>, ModelError> {
-    let text = read(path, MOST_JSON)?;
-    text.map(|text| parsed(path, &text, parse)).transpose()
-}
-
-fn parsed<T>(
-    path: &Path,
-    text: &str,
-    parse: impl FnOnce(&str) -> Result<T, String>,
-) -> Result<T, ModelError> {
-    parse(text).map_err(|detail| invalid(path, detail))
-}
-
-fn invalid(path: &Path, detail: String) -> ModelError {
-    ModelError::InvalidModel {
-        path: path.to_owned(),
-        detail,
-    }
-}
-
-fn unreadable(path: &Path, error: &io::Error) -> ModelError {
-    ModelError::Cache {
-        action: "read",
-        path: path.to_owned(),
-        detail: error.to_string(),
-    }
 }

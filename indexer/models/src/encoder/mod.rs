@@ -21,8 +21,10 @@ mod config;
 mod floats;
 mod folder;
 mod int8;
+mod misfit;
 mod names;
 mod pooling;
+mod read;
 mod sentence;
 pub(crate) mod shape;
 mod tensors;
@@ -36,7 +38,7 @@ use std::path::Path;
 use crate::{Devices, Embedder, ModelError, ModelFiles, ModelId};
 use pooling::Pooling;
 use shape::Shape;
-use tensors::TensorFile;
+use tensors::{TensorError, TensorFile};
 use tokens::TextTokens;
 
 /// How an engine computes, as the ids of its vectors say.
@@ -90,6 +92,22 @@ impl Description {
             lowercases: false,
         }
     }
+
+    /// A text as the tokenizer gets it.
+    fn prepared<'a>(&self, side: Side, text: &'a str) -> Cow<'a, str> {
+        let prefix = match side {
+            Side::Question => &self.prefixes.question,
+            Side::Passage => &self.prefixes.passage,
+        };
+        let whole = match prefix.as_str() {
+            "" => Cow::Borrowed(text),
+            prefix => Cow::Owned(format!("{prefix}{text}")),
+        };
+        match self.lowercases {
+            true => Cow::Owned(whole.to_lowercase()),
+            false => whole,
+        }
+    }
 }
 
 /// What texts begin with before they are read; empty for most models.
@@ -104,6 +122,16 @@ pub(crate) struct Prefixes {
 enum Side {
     Question,
     Passage,
+}
+
+impl Side {
+    /// Its word in errors.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Question => "question",
+            Self::Passage => "passage",
+        }
+    }
 }
 
 /// An encoder that computes on this machine: the default embedder, or that of a folder.
@@ -135,13 +163,15 @@ impl Encoder {
         arithmetic: Arithmetic,
         devices: &Devices,
     ) -> Result<Self, ModelError> {
+        let description = Description::minilm();
+        let (rows, window) = (description.shape.vocabulary, description.window);
+        let tokenizer = files.separate_tokenizer()?;
         let parts = Parts {
             id: files.id(arithmetic.word()),
-            name: &files.name,
             weights: &files.weights,
-            tokenizer: files.separate_tokenizer()?,
+            tokens: TextTokens::load(tokenizer, &files.name, rows, window)?,
             arithmetic,
-            description: Description::minilm(),
+            description,
             record: None,
         };
         Self::load(parts, devices)
@@ -156,19 +186,13 @@ impl Encoder {
     fn load(parts: Parts<'_>, devices: &Devices) -> Result<Self, ModelError> {
         let Parts {
             id,
-            name,
             weights,
-            tokenizer,
+            tokens,
             arithmetic,
             description,
             record,
         } = parts;
-        let vocabulary = description.shape.vocabulary;
-        let tokens = TextTokens::load(tokenizer, name, vocabulary, description.window)?;
-        let invalid = |detail: String| ModelError::InvalidModel {
-            path: weights.to_owned(),
-            detail,
-        };
+        let invalid = |error: TensorError| misfit::invalid(weights, error.to_string());
         let mut file = TensorFile::open(weights).map_err(invalid)?;
         let engine = match arithmetic {
             Arithmetic::Int8 => {
@@ -198,27 +222,6 @@ impl Encoder {
         }
     }
 
-    /// A text as the tokenizer gets it.
-    fn prepared<'a>(&self, side: Side, text: &'a str) -> Cow<'a, str> {
-        let Description {
-            prefixes,
-            lowercases,
-            ..
-        } = &self.description;
-        let prefix = match side {
-            Side::Question => &prefixes.question,
-            Side::Passage => &prefixes.passage,
-        };
-        let whole = match prefix.as_str() {
-            "" => Cow::Borrowed(text),
-            prefix => Cow::Owned(format!("{prefix}{text}")),
-        };
-        match lowercases {
-            true => Cow::Owned(whole.to_lowercase()),
-            false => whole,
-        }
-    }
-
     /// The vectors of texts, perhaps on the threads of a pool.
     fn vectors(
         &self,
@@ -228,7 +231,7 @@ impl Encoder {
     ) -> Result<Vec<Vec<f32>>, ModelError> {
         let sequences = texts
             .iter()
-            .map(|text| self.tokens.window(&self.prepared(side, text)));
+            .map(|text| self.tokens.window(&self.description.prepared(side, text)));
         let sequences = sequences.collect::<Result<Vec<_>, _>>()?;
         match &self.engine {
             Engine::Integers(network) => network.forward(&sequences, pool),
@@ -247,10 +250,8 @@ impl Encoder {
 /// What an encoder is loaded from.
 struct Parts<'a> {
     id: ModelId,
-    /// What errors call it.
-    name: &'a str,
     weights: &'a Path,
-    tokenizer: &'a Path,
+    tokens: TextTokens,
     arithmetic: Arithmetic,
     description: Description,
     record: Option<EncoderRecord>,
@@ -270,7 +271,8 @@ impl Embedder for Encoder {
     }
 
     fn count_tokens(&self, text: &str) -> usize {
-        self.tokens.count(&self.prepared(Side::Passage, text))
+        self.tokens
+            .count(&self.description.prepared(Side::Passage, text))
     }
 
     fn batch_tokens(&self) -> usize {

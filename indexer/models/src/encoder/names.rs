@@ -1,7 +1,7 @@
 //! What the tensors of an encoder are called in its file, and what they are read as.
 
 use super::shape::{Family, Shape};
-use super::tensors::TensorFile;
+use super::tensors::{TensorError, TensorFile};
 
 /// What a model's class puts before its encoder's names.
 const ROOTS: [&str; 4] = ["", "bert.", "roberta.", "model."];
@@ -40,13 +40,13 @@ pub(super) struct LayerTensors {
 
 impl<'a> Tensors<'a> {
     /// Finds where the encoder's names begin; an error says which tensor there should be.
-    pub fn of(file: &'a mut TensorFile, shape: &Shape) -> Result<Self, String> {
+    pub fn of(file: &'a mut TensorFile, shape: &Shape) -> Result<Self, TensorError> {
         let words = words_of(shape.family);
         let root = ROOTS
             .into_iter()
             .find(|root| file.has(&format!("{root}{words}")));
         Ok(Self {
-            root: root.ok_or_else(|| format!("it has no tensor {words}"))?,
+            root: root.ok_or_else(|| TensorError::Missing(words.to_owned()))?,
             file,
             family: shape.family,
             hidden: shape.hidden,
@@ -64,8 +64,8 @@ impl<'a> Tensors<'a> {
     }
 
     /// For each of the first `window` places, what is added to a word: the place's vector and that
-    /// of the first segment type. Empty where places are told by rotation.
-    pub fn places(&mut self, shape: &Shape, window: usize) -> Result<Vec<f32>, String> {
+    /// of the first segment type. Empty where rotations mark places.
+    pub fn places(&mut self, shape: &Shape, window: usize) -> Result<Vec<f32>, TensorError> {
         if shape.positions == 0 {
             return Ok(Vec::new());
         }
@@ -90,7 +90,7 @@ impl<'a> Tensors<'a> {
     }
 
     /// What normalises the sum of a word and its place.
-    pub fn first_norm(&mut self) -> Result<Norm, String> {
+    pub fn first_norm(&mut self) -> Result<Norm, TensorError> {
         match self.family {
             Family::Bert => self.norm("embeddings.LayerNorm"),
             Family::ModernBert => self.norm("embeddings.norm"),
@@ -98,21 +98,21 @@ impl<'a> Tensors<'a> {
     }
 
     /// What normalises the last layer's states, where each half normalises first.
-    pub fn last_norm(&mut self) -> Result<Option<Norm>, String> {
+    pub fn last_norm(&mut self) -> Result<Option<Norm>, TensorError> {
         match self.family {
             Family::Bert => Ok(None),
             Family::ModernBert => self.norm("final_norm").map(Some),
         }
     }
 
-    pub fn layer(&mut self, shape: &Shape, n: usize) -> Result<LayerTensors, String> {
+    pub fn layer(&mut self, shape: &Shape, n: usize) -> Result<LayerTensors, TensorError> {
         match self.family {
             Family::Bert => self.bert_layer(shape, n),
             Family::ModernBert => self.modernbert_layer(shape, n),
         }
     }
 
-    fn bert_layer(&mut self, shape: &Shape, n: usize) -> Result<LayerTensors, String> {
+    fn bert_layer(&mut self, shape: &Shape, n: usize) -> Result<LayerTensors, TensorError> {
         let hidden = self.hidden;
         let root = format!("encoder.layer.{n}");
         let attention = format!("{root}.attention");
@@ -139,7 +139,7 @@ impl<'a> Tensors<'a> {
         })
     }
 
-    fn modernbert_layer(&mut self, shape: &Shape, n: usize) -> Result<LayerTensors, String> {
+    fn modernbert_layer(&mut self, shape: &Shape, n: usize) -> Result<LayerTensors, TensorError> {
         let hidden = self.hidden;
         let root = format!("layers.{n}");
         Ok(LayerTensors {
@@ -155,7 +155,7 @@ impl<'a> Tensors<'a> {
         })
     }
 
-    fn linear(&mut self, name: &str, inputs: usize, outputs: usize) -> Result<Linear, String> {
+    fn linear(&mut self, name: &str, inputs: usize, outputs: usize) -> Result<Linear, TensorError> {
         Ok(Linear {
             weights: self.read(&format!("{name}.weight"), &[outputs, inputs])?,
             bias: self.addend(&format!("{name}.bias"), outputs)?,
@@ -163,7 +163,7 @@ impl<'a> Tensors<'a> {
         })
     }
 
-    fn norm(&mut self, name: &str) -> Result<Norm, String> {
+    fn norm(&mut self, name: &str) -> Result<Norm, TensorError> {
         // As models that were converted from TensorFlow have it.
         let older = format!("{name}.gamma");
         if self.file.has(&format!("{}{older}", self.root)) {
@@ -179,7 +179,7 @@ impl<'a> Tensors<'a> {
     }
 
     /// What is added to an output; ModernBERT adds nothing.
-    fn addend(&mut self, name: &str, outputs: usize) -> Result<Vec<f32>, String> {
+    fn addend(&mut self, name: &str, outputs: usize) -> Result<Vec<f32>, TensorError> {
         let is_there = self.file.has(&format!("{}{name}", self.root));
         if self.family == Family::ModernBert && !is_there {
             return Ok(vec![0.0; outputs]);
@@ -187,7 +187,7 @@ impl<'a> Tensors<'a> {
         self.read(name, &[outputs])
     }
 
-    fn read(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, String> {
+    fn read(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, TensorError> {
         self.file.floats(&format!("{}{name}", self.root), shape)
     }
 }

@@ -6,54 +6,199 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::config::{Configured, LEAST_WINDOW};
+use super::misfit::Misfit;
 use super::pooling::Pooling;
-use super::{Arithmetic, Prefixes};
+use super::read::optional;
+use super::tokens::TextTokens;
+use super::{Arithmetic, Description, EncoderOverrides, Prefixes, Side};
+use crate::ModelError;
 
+const CARD: &str = "limn.json";
+const PROMPTS: &str = "config_sentence_transformers.json";
 /// The longest prefix, in bytes: an instruction has a sentence or two.
 const LONGEST_PREFIX: usize = 2000;
 
 /// `limn.json`: what a person says of a folder. All of it goes before what the other files say.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Card {
+struct Card {
     /// `int8`, which is the default, or `f32`.
-    pub arithmetic: Option<String>,
+    arithmetic: Option<String>,
     /// `mean` or `cls`.
-    pub pooling: Option<String>,
+    pooling: Option<String>,
     /// Numbers of a vector that are kept, for models that were trained for it (Matryoshka).
-    pub dimensions: Option<usize>,
+    dimensions: Option<usize>,
     /// The most tokens of a text that are read.
-    pub window: Option<usize>,
+    window: Option<usize>,
     /// What a question begins with.
-    pub question: Option<String>,
+    question: Option<String>,
     /// What a passage begins with.
-    pub passage: Option<String>,
+    passage: Option<String>,
 }
 
-impl Card {
-    pub fn arithmetic(&self) -> Result<Arithmetic, String> {
-        match self.arithmetic.as_deref() {
+/// What stands in a folder beside the network: `limn.json` first, and for what it leaves open the
+/// training library's files.
+pub(super) struct Beside<'a> {
+    folder: &'a Path,
+    card: Card,
+    modules: Modules,
+}
+
+impl<'a> Beside<'a> {
+    /// Reads `limn.json` and where the parts are; the others are read when they are asked for.
+    pub fn read(folder: &'a Path) -> Result<Self, ModelError> {
+        let card = optional(&folder.join(CARD), |text| Ok(serde_json::from_str(text)?))?;
+        let modules = optional(&folder.join("modules.json"), modules)?;
+        Ok(Self {
+            folder,
+            card: card.unwrap_or_default(),
+            modules: modules.unwrap_or_default(),
+        })
+    }
+
+    /// The folder of the network, its tokenizer and its weights.
+    pub fn network(&self) -> PathBuf {
+        self.folder.join(&self.modules.network)
+    }
+
+    /// With which numbers it computes.
+    pub fn arithmetic(&self) -> Result<Arithmetic, ModelError> {
+        match self.card.arithmetic.as_deref() {
             None | Some("int8") => Ok(Arithmetic::Int8),
             Some("f32") => Ok(Arithmetic::F32),
-            Some(other) => Err(format!("its arithmetic is '{other}'; expected int8 or f32")),
+            Some(other) => Err(self.on_card(Misfit::Unknown {
+                name: "arithmetic",
+                found: other.to_owned(),
+                expected: "int8 or f32",
+            })),
         }
     }
 
-    pub fn pooling(&self) -> Result<Option<Pooling>, String> {
-        match self.pooling.as_deref() {
-            None => Ok(None),
-            Some("mean") => Ok(Some(Pooling::Mean)),
-            Some("cls") => Ok(Some(Pooling::First)),
-            Some(other) => Err(format!("its pooling is '{other}'; expected mean or cls")),
+    /// How the network turns a text into a vector.
+    pub fn describe(
+        &self,
+        network: Configured,
+        overrides: EncoderOverrides,
+    ) -> Result<Description, ModelError> {
+        let Configured { shape, longest } = network;
+        let (window, lowercases) = self.window(longest)?;
+        Ok(Description {
+            pooling: self.pooling(shape.hidden)?,
+            dimensions: self.dimensions(shape.hidden, overrides)?,
+            prefixes: self.prefixes()?,
+            window,
+            lowercases,
+            shape,
+        })
+    }
+
+    fn pooling(&self, hidden: usize) -> Result<Pooling, ModelError> {
+        match self.card.pooling.as_deref() {
+            Some("mean") => Ok(Pooling::Mean),
+            Some("cls") => Ok(Pooling::First),
+            Some(other) => Err(self.on_card(Misfit::Unknown {
+                name: "pooling",
+                found: other.to_owned(),
+                expected: "mean or cls",
+            })),
+            None => {
+                let file = self.folder.join(&self.modules.pooling).join("config.json");
+                let written = optional(&file, |text| pooling(text, hidden))?;
+                Ok(written.unwrap_or(Pooling::Mean))
+            }
         }
+    }
+
+    /// The most tokens of a text that are read, and whether letters are made small before.
+    fn window(&self, longest: usize) -> Result<(usize, bool), ModelError> {
+        let network = self.network();
+        let written = optional(&network.join("sentence_bert_config.json"), lengths)?;
+        let (most, lowercases) = written.unwrap_or_default();
+        let of_tokenizer = optional(&network.join("tokenizer_config.json"), longest_of)?;
+        let window = self.card.window.or(most).or(of_tokenizer.flatten());
+        let window = window.unwrap_or(longest).min(longest);
+        if window < LEAST_WINDOW {
+            return Err(self.on_card(Misfit::Sizes(format!(
+                "its window is {window} tokens; expected at least {LEAST_WINDOW}"
+            ))));
+        }
+        Ok((window, lowercases))
+    }
+
+    fn dimensions(&self, hidden: usize, asked: EncoderOverrides) -> Result<usize, ModelError> {
+        let dimensions = asked.dimensions.or(self.card.dimensions);
+        let dimensions = dimensions.unwrap_or(hidden);
+        if (1..=hidden).contains(&dimensions) {
+            return Ok(dimensions);
+        }
+        let misfit = Misfit::Sizes(format!(
+            "its vectors have {hidden} numbers, of which {dimensions} are asked for; expected 1 to {hidden}"
+        ));
+        Err(misfit.of(&self.network().join("config.json")))
+    }
+
+    fn prefixes(&self) -> Result<Prefixes, ModelError> {
+        let written = optional(&self.folder.join(PROMPTS), prompts)?.unwrap_or_default();
+        let card = &self.card;
+        let prefixes = Prefixes {
+            question: card.question.clone().unwrap_or(written.question),
+            passage: card.passage.clone().unwrap_or(written.passage),
+        };
+        for (side, prefix) in [
+            (Side::Question, &prefixes.question),
+            (Side::Passage, &prefixes.passage),
+        ] {
+            if prefix.len() > LONGEST_PREFIX {
+                let misfit = Misfit::Sizes(format!(
+                    "a prompt has {} bytes; expected {LONGEST_PREFIX} at most",
+                    prefix.len()
+                ));
+                return Err(misfit.of(&self.prefix_file(side)));
+            }
+        }
+        Ok(prefixes)
+    }
+
+    /// Refuses a prefix behind which no text fits in the window.
+    pub fn check_prefixes(
+        &self,
+        description: &Description,
+        tokens: &TextTokens,
+    ) -> Result<(), ModelError> {
+        for side in [Side::Question, Side::Passage] {
+            let bare = description.prepared(side, "");
+            if tokens.window(&bare)?.len() >= description.window {
+                let misfit = Misfit::PrefixFills {
+                    side: side.word(),
+                    tokens: tokens.count(&bare),
+                    window: description.window,
+                };
+                return Err(misfit.of(&self.prefix_file(side)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The file that says what texts of a side begin with.
+    fn prefix_file(&self, side: Side) -> PathBuf {
+        let own = match side {
+            Side::Question => &self.card.question,
+            Side::Passage => &self.card.passage,
+        };
+        self.folder.join(if own.is_some() { CARD } else { PROMPTS })
+    }
+
+    fn on_card(&self, misfit: Misfit) -> ModelError {
+        misfit.of(&self.folder.join(CARD))
     }
 }
 
 /// Where the parts of a model are, relative to its folder.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Modules {
-    pub network: PathBuf,
-    pub pooling: PathBuf,
+struct Modules {
+    network: PathBuf,
+    pooling: PathBuf,
 }
 
 impl Default for Modules {
@@ -66,46 +211,42 @@ impl Default for Modules {
 }
 
 /// Reads `modules.json`: a network, its pooling, and perhaps a normalisation.
-pub(super) fn modules(text: &str) -> Result<Modules, String> {
+fn modules(text: &str) -> Result<Modules, Misfit> {
     #[derive(Deserialize)]
     struct Module {
         path: String,
         #[serde(rename = "type")]
         kind: String,
     }
-    let modules: Vec<Module> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let modules: Vec<Module> = serde_json::from_str(text)?;
     let (mut network, mut pooling) = (None, None);
     for module in modules {
         let class = module.kind.rsplit('.').next().unwrap_or_default();
         let path = PathBuf::from(&module.path);
         let is_within = |it: Component<'_>| matches!(it, Component::Normal(_));
         if !path.components().all(is_within) {
-            return Err(format!(
-                "its module path '{}' leads out of the folder; expected a folder within",
-                module.path
-            ));
+            return Err(Misfit::Outside(module.path));
         }
         match class {
             "Transformer" if network.is_none() => network = Some(path),
             "Pooling" if network.is_some() && pooling.is_none() => pooling = Some(path),
             // Vectors are of length one in any case.
             "Normalize" if pooling.is_some() => {}
-            other => {
-                return Err(format!(
-                    "its module '{other}' is not computed by this limn; expected Transformer, Pooling and perhaps Normalize, in this order"
-                ));
-            }
+            other => return Err(Misfit::Module(other.to_owned())),
         }
     }
     let default = Modules::default();
     Ok(Modules {
-        network: network.ok_or("it has no module Transformer; expected one")?,
+        network: network.ok_or_else(|| {
+            let missing = "module Transformer; expected one";
+            Misfit::Missing(missing.to_owned())
+        })?,
         pooling: pooling.unwrap_or(default.pooling),
     })
 }
 
 /// Reads the pooling's `config.json` for vectors of `hidden` numbers.
-pub(super) fn pooling(text: &str, hidden: usize) -> Result<Pooling, String> {
+fn pooling(text: &str, hidden: usize) -> Result<Pooling, Misfit> {
     #[derive(Deserialize)]
     struct Config {
         word_embedding_dimension: Option<usize>,
@@ -116,17 +257,17 @@ pub(super) fn pooling(text: &str, hidden: usize) -> Result<Pooling, String> {
         others: HashMap<String, serde_json::Value>,
     }
     const BEGINS: &str = "pooling_mode_";
-    let config: Config = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let config: Config = serde_json::from_str(text)?;
     let width = config
         .word_embedding_dimension
         .or(config.embedding_dimension);
     if let Some(width) = width.filter(|width| *width != hidden) {
-        return Err(format!(
+        return Err(Misfit::Sizes(format!(
             "it pools {width} numbers; expected the network's {hidden}"
-        ));
+        )));
     }
     if config.include_prompt == Some(false) {
-        return Err("it leaves prompts out of the mean; expected include_prompt true".to_owned());
+        return Err(Misfit::PromptLeftOut);
     }
     let is_on = |value: &serde_json::Value| value.as_bool() == Some(true);
     let on = config.others.iter().filter(|(_, value)| is_on(value));
@@ -136,46 +277,47 @@ pub(super) fn pooling(text: &str, hidden: usize) -> Result<Pooling, String> {
     match modes[..] {
         ["mean_tokens" | "mean"] => Ok(Pooling::Mean),
         ["cls_token" | "cls"] => Ok(Pooling::First),
-        _ => Err(format!(
-            "its pooling is '{}'; expected mean_tokens or cls_token",
-            modes.join(" and ")
-        )),
+        _ => Err(Misfit::Unknown {
+            name: "pooling",
+            found: modes.join(" and "),
+            expected: "mean_tokens or cls_token",
+        }),
     }
 }
 
 /// Reads `sentence_bert_config.json`: the most tokens of a text, and whether letters are made small
 /// before the tokenizer sees them.
-pub(super) fn lengths(text: &str) -> Result<(Option<usize>, bool), String> {
+fn lengths(text: &str) -> Result<(Option<usize>, bool), Misfit> {
     #[derive(Deserialize)]
     struct Config {
         max_seq_length: Option<usize>,
         do_lower_case: Option<bool>,
     }
-    let config: Config = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let config: Config = serde_json::from_str(text)?;
     Ok((config.max_seq_length, config.do_lower_case == Some(true)))
 }
 
 /// Reads `tokenizer_config.json`: the most tokens of a text. Where it is not known, libraries write
 /// 10³⁰.
-pub(super) fn longest(text: &str) -> Result<Option<usize>, String> {
+fn longest_of(text: &str) -> Result<Option<usize>, Misfit> {
     #[derive(Deserialize)]
     struct Config {
         model_max_length: Option<f64>,
     }
-    let config: Config = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let config: Config = serde_json::from_str(text)?;
     let length = config.model_max_length;
     let length = length.filter(|length| (1.0..1e6).contains(length));
     Ok(length.map(|length| length as usize))
 }
 
 /// Reads `config_sentence_transformers.json`: what questions and passages begin with.
-pub(super) fn prompts(text: &str) -> Result<Prefixes, String> {
+fn prompts(text: &str) -> Result<Prefixes, Misfit> {
     #[derive(Deserialize)]
     struct Config {
         prompts: Option<HashMap<String, Option<String>>>,
         default_prompt_name: Option<String>,
     }
-    let config: Config = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let config: Config = serde_json::from_str(text)?;
     let prompts = config.prompts.unwrap_or_default();
     let named = |name: &str| prompts.get(name).cloned().flatten();
     let default = config.default_prompt_name.as_deref().and_then(named);
@@ -187,19 +329,6 @@ pub(super) fn prompts(text: &str) -> Result<Prefixes, String> {
         question: first(&["query", "question"]),
         passage: first(&["document", "passage", "corpus"]),
     })
-}
-
-/// Why prefixes are of no use, if so.
-pub(super) fn too_long(prefixes: &Prefixes) -> Option<String> {
-    let longest = prefixes.question.len().max(prefixes.passage.len());
-    (longest > LONGEST_PREFIX)
-        .then(|| format!("a prompt has {longest} bytes; expected {LONGEST_PREFIX} at most"))
-}
-
-/// Files whose weights run code when they are loaded, which limn therefore never reads.
-pub(super) fn pickled(folder: &Path) -> Option<&'static str> {
-    let names = ["pytorch_model.bin", "model.bin", "model.pt"];
-    names.into_iter().find(|name| folder.join(name).is_file())
 }
 
 #[cfg(test)]
@@ -230,7 +359,10 @@ mod tests {
             (vec![module("Transformer", "../x")], "leads out"),
             (vec![module("Transformer", "/etc")], "leads out"),
         ] {
-            assert!(of(&wrong).unwrap_err().contains(named), "{named}");
+            assert!(
+                of(&wrong).unwrap_err().to_string().contains(named),
+                "{named}"
+            );
         }
     }
 
@@ -240,10 +372,10 @@ mod tests {
         let mean = serde_json::json!({"word_embedding_dimension": 64,
             "pooling_mode_cls_token": false, "pooling_mode_mean_tokens": true,
             "pooling_mode_max_tokens": false});
-        assert_eq!(of(mean), Ok(Pooling::Mean));
+        assert_eq!(of(mean).unwrap(), Pooling::Mean);
         assert_eq!(
-            of(serde_json::json!({"pooling_mode": "cls"})),
-            Ok(Pooling::First)
+            of(serde_json::json!({"pooling_mode": "cls"})).unwrap(),
+            Pooling::First
         );
         for (wrong, named) in [
             (
@@ -268,7 +400,10 @@ mod tests {
                 "include_prompt",
             ),
         ] {
-            assert!(of(wrong).unwrap_err().contains(named), "{named}");
+            assert!(
+                of(wrong).unwrap_err().to_string().contains(named),
+                "{named}"
+            );
         }
     }
 
@@ -282,12 +417,13 @@ mod tests {
         assert_eq!((&*default.question, &*default.passage), ("x: ", "x: "));
         assert_eq!(prompts("{}").unwrap(), Prefixes::default());
         assert_eq!(
-            longest(r#"{"model_max_length":1000000000000000019884624838656}"#),
-            Ok(None)
+            longest_of(r#"{"model_max_length":1000000000000000019884624838656}"#).unwrap(),
+            None
         );
-        assert_eq!(longest(r#"{"model_max_length":512}"#), Ok(Some(512)));
+        let short = longest_of(r#"{"model_max_length":512}"#);
+        assert_eq!(short.unwrap(), Some(512));
         let both = lengths(r#"{"max_seq_length":128,"do_lower_case":true}"#);
-        assert_eq!(both, Ok((Some(128), true)));
+        assert_eq!(both.unwrap(), (Some(128), true));
         assert!(serde_json::from_str::<Card>(r#"{"arithmetics":"f32"}"#).is_err());
     }
 }

@@ -1,5 +1,7 @@
 //! What an encoder's network is: its sizes, and how its layers are put together.
 
+use super::misfit::Misfit;
+
 /// The most numbers of a state, and so of a vector.
 pub(crate) const MOST_HIDDEN: usize = 1024;
 /// Encoders have 32 at most, as a rule; each has scores of its own in memory.
@@ -44,7 +46,7 @@ pub(crate) enum Reach {
     Around(usize),
 }
 
-/// The bases of the rotations by which places are told.
+/// The bases of the rotations that mark places.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RotationBases {
     pub global: f64,
@@ -59,7 +61,7 @@ pub(crate) struct Shape {
     pub heads: usize,
     pub inner: usize,
     pub vocabulary: usize,
-    /// Rows of the matrix of learned positions; 0 where places are told by rotation.
+    /// Rows of the matrix of learned positions; 0 where rotations mark places.
     pub positions: usize,
     /// The row of the first token: RoBERTa's come after that of padding.
     pub first_position: usize,
@@ -118,8 +120,8 @@ impl Shape {
         places.min(MOST_WINDOW)
     }
 
-    /// Why no engine computes this shape, if so.
-    pub fn refusal(&self) -> Option<String> {
+    /// Refuses a shape that no engine computes.
+    pub fn check(&self) -> Result<(), Misfit> {
         let bounds = [
             ("hidden_size", self.hidden, MOST_HIDDEN),
             ("num_hidden_layers", self.reaches.len(), MOST_LAYERS),
@@ -133,44 +135,52 @@ impl Shape {
         ];
         for (name, found, most) in bounds {
             if found == 0 || found > most {
-                return Some(format!("{name} is {found}; expected 1 to {most}"));
+                return Err(Misfit::Range {
+                    name,
+                    found,
+                    expected: format!("1 to {most}"),
+                });
             }
         }
         if self.positions > MOST_POSITIONS {
-            let found = self.positions;
-            return Some(format!(
-                "max_position_embeddings is {found}; expected {MOST_POSITIONS} at most"
-            ));
+            return Err(Misfit::Range {
+                name: "max_position_embeddings",
+                found: self.positions,
+                expected: format!("{MOST_POSITIONS} at most"),
+            });
         }
         if !self.hidden.is_multiple_of(self.heads) || !self.head().is_multiple_of(2) {
-            return Some(format!(
+            return Err(Misfit::Sizes(format!(
                 "hidden_size {} is not {} heads of an even number of numbers",
                 self.hidden, self.heads
-            ));
+            )));
         }
         if !(self.norm_epsilon > 0.0 && self.norm_epsilon < 1.0) {
-            let found = self.norm_epsilon;
-            return Some(format!("the layer norm's epsilon is {found}"));
+            return Err(Misfit::Sizes(format!(
+                "the layer norm's epsilon is {}; expected more than 0 and less than 1",
+                self.norm_epsilon
+            )));
         }
         let bases = self.rotation.iter();
         let mut bases = bases.flat_map(|it| [it.global, it.local]);
         if bases.any(|base| !(base > 1.0 && base.is_finite())) {
-            return Some("a rope theta is not above 1".to_owned());
+            return Err(Misfit::Sizes("a rope theta is not above 1".to_owned()));
         }
-        None
+        Ok(())
     }
 
-    /// Why the integer engine does not compute it, if so.
-    pub fn integer_refusal(&self) -> Option<String> {
+    /// Refuses a shape that the integer engine does not compute.
+    pub fn check_for_integers(&self) -> Result<(), Misfit> {
         let fits = self.hidden.is_multiple_of(PANEL)
             && self.widened().is_multiple_of(PANEL)
             && self.inner.is_multiple_of(LANES)
             && self.head().is_multiple_of(LANES);
-        (!fits).then(|| {
-            format!(
-                "hidden_size {}, intermediate_size {} and {} heads do not suit the 8-bit engine, which takes multiples of {PANEL} and heads of a multiple of {LANES} numbers; \"arithmetic\": \"f32\" in limn.json computes it",
-                self.hidden, self.inner, self.heads
-            )
-        })
+        if fits {
+            return Ok(());
+        }
+        Err(Misfit::Sizes(format!(
+            "hidden_size {}, intermediate_size {} and {} heads do not suit the 8-bit engine, which takes multiples of {PANEL} and heads of a multiple of {LANES} numbers; \"arithmetic\": \"f32\" in limn.json computes it",
+            self.hidden, self.inner, self.heads
+        )))
     }
 }

@@ -16,7 +16,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
@@ -26,6 +26,71 @@ use serde::Deserialize;
 
 /// A header is a few kilobytes; more than this is no safetensors file.
 const LONGEST_HEADER: u64 = 16 << 20;
+
+/// Why the tensors of a file are not those of an encoder.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TensorError {
+    /// The file cannot be read.
+    #[error("it cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// It is shorter than any header of the format.
+    #[error("not in safetensors format: it has no header: {0}")]
+    Short(io::Error),
+    /// The numbers of a tensor cannot be read.
+    #[error("its tensor {name} cannot be read: {cause}")]
+    Unread {
+        /// Its name.
+        name: String,
+        /// Why not.
+        cause: io::Error,
+    },
+    /// It begins with no header of the format.
+    #[error(
+        "not in safetensors format: its header claims {claimed} bytes; expected {LONGEST_HEADER} at most, within the file's {file}"
+    )]
+    NoHeader {
+        /// What its first bytes say.
+        claimed: u64,
+        /// Bytes of the file.
+        file: u64,
+    },
+    /// Its header is no JSON of the format.
+    #[error("its header is damaged: {0}")]
+    Header(#[from] serde_json::Error),
+    /// A tensor is not there.
+    #[error("it has no tensor {0}")]
+    Missing(String),
+    /// A tensor has other numbers, or is of another shape.
+    #[error("its tensor {name} is {dtype} {found:?}; expected F32, F16 or BF16 {expected:?}")]
+    Other {
+        /// Its name.
+        name: String,
+        /// The type of its numbers.
+        dtype: String,
+        /// Its shape.
+        found: Vec<usize>,
+        /// The shape that the configuration asks for.
+        expected: Vec<usize>,
+    },
+    /// A tensor's place has another length than its numbers.
+    #[error("its tensor {name} claims the bytes {begin} to {end}; expected {length} bytes")]
+    Place {
+        /// Its name.
+        name: String,
+        /// Where it begins.
+        begin: u64,
+        /// Where it ends.
+        end: u64,
+        /// Bytes that its numbers take.
+        length: u64,
+    },
+    /// A tensor lies beyond the end of the file.
+    #[error("its tensor {0} is cut off: the file is too short")]
+    CutOff(String),
+    /// The library of the float engine refuses a tensor.
+    #[error("its tensors cannot be used: {0}")]
+    Engine(String),
+}
 
 /// An open safetensors file.
 pub(super) struct TensorFile {
@@ -126,37 +191,30 @@ struct Place {
 }
 
 impl TensorFile {
-    pub fn open(path: &Path) -> Result<Self, String> {
-        let mut file = File::open(path).map_err(|error| error.to_string())?;
+    pub fn open(path: &Path) -> Result<Self, TensorError> {
+        let mut file = File::open(path)?;
         let mut length = [0; 8];
-        file.read_exact(&mut length)
-            .map_err(|error| format!("no header: {error}"))?;
+        file.read_exact(&mut length).map_err(TensorError::Short)?;
         let length = u64::from_le_bytes(length);
-        let end = file.metadata().map_err(|error| error.to_string())?.len();
+        let end = file.metadata()?.len();
         if length > LONGEST_HEADER || length + 8 > end {
-            return Err(format!(
-                "not in safetensors format: its header claims {length} bytes; expected {} at most, within the file's {end}",
-                LONGEST_HEADER
-            ));
+            return Err(TensorError::NoHeader {
+                claimed: length,
+                file: end,
+            });
         }
         let mut header = Vec::new();
-        (&mut file)
-            .take(length)
-            .read_to_end(&mut header)
-            .map_err(|error| error.to_string())?;
-        let mut entries: HashMap<String, serde_json::Value> = serde_json::from_slice(&header)
-            .map_err(|error| format!("its header is damaged: {error}"))?;
+        (&mut file).take(length).read_to_end(&mut header)?;
+        let mut entries: HashMap<String, serde_json::Value> = serde_json::from_slice(&header)?;
         entries.remove("__metadata__");
         let tensors = entries
             .into_iter()
             .map(|(name, entry)| Ok((name, serde_json::from_value(entry)?)));
-        let tensors = tensors.collect::<Result<_, serde_json::Error>>();
-        let tensors = tensors.map_err(|error| format!("its header is damaged: {error}"))?;
         Ok(Self {
             file,
             start: length + 8,
             end,
-            tensors,
+            tensors: tensors.collect::<Result<_, serde_json::Error>>()?,
         })
     }
 
@@ -166,29 +224,31 @@ impl TensorFile {
     }
 
     /// The numbers of a tensor of that very shape.
-    pub fn floats(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, String> {
+    pub fn floats(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, TensorError> {
         let Place { range, kind } = self.place(name, shape)?;
         let mut bytes = vec![0; (range.end - range.start) as usize];
-        self.file
-            .seek(SeekFrom::Start(range.start))
-            .and_then(|_| self.file.read_exact(&mut bytes))
-            .map_err(|error| format!("its tensor {name} cannot be read: {error}"))?;
+        let sought = self.file.seek(SeekFrom::Start(range.start));
+        let read = sought.and_then(|_| self.file.read_exact(&mut bytes));
+        read.map_err(|cause| TensorError::Unread {
+            name: name.to_owned(),
+            cause,
+        })?;
         let mut numbers = vec![0.0; bytes.len() / kind.size()];
         kind.write(&bytes, &mut numbers);
         Ok(numbers)
     }
 
     /// A matrix, left in the file: for one of which little is looked at.
-    pub fn mapped(&self, name: &str, rows: usize, width: usize) -> Result<Mapped, String> {
+    pub fn mapped(&self, name: &str, rows: usize, width: usize) -> Result<Mapped, TensorError> {
         let Place { range, kind } = self.place(name, &[rows, width])?;
         // SAFETY: see the module's text: the file is not changed while it is mapped.
         let map = unsafe { Mmap::map(&self.file) };
-        let file = map.map_err(|error| format!("it cannot be mapped: {error}"))?;
+        let file = map?;
         // Best effort.
         let _ = file.advise(Advice::Random);
         let range = range.start as usize..range.end as usize;
         if range.end > file.len() {
-            return Err(format!("its tensor {name} is cut off"));
+            return Err(TensorError::CutOff(name.to_owned()));
         }
         Ok(Mapped {
             file,
@@ -199,28 +259,29 @@ impl TensorFile {
     }
 
     /// Where in the file the numbers of a tensor of that very shape are.
-    fn place(&self, name: &str, shape: &[usize]) -> Result<Place, String> {
-        let tensor = self
-            .tensors
-            .get(name)
-            .ok_or_else(|| format!("it has no tensor {name}"))?;
+    fn place(&self, name: &str, shape: &[usize]) -> Result<Place, TensorError> {
+        let named = || name.to_owned();
+        let tensor = self.tensors.get(name);
+        let tensor = tensor.ok_or_else(|| TensorError::Missing(named()))?;
         let kind = Kind::of(&tensor.dtype).filter(|_| tensor.shape == shape);
-        let kind = kind.ok_or_else(|| {
-            format!(
-                "its tensor {name} is {} {:?}; expected F32, F16 or BF16 {shape:?}",
-                tensor.dtype, tensor.shape
-            )
+        let kind = kind.ok_or_else(|| TensorError::Other {
+            name: named(),
+            dtype: tensor.dtype.clone(),
+            found: tensor.shape.clone(),
+            expected: shape.to_owned(),
         })?;
         let (begin, end) = tensor.data_offsets;
         let length = (shape.iter().product::<usize>() * kind.size()) as u64;
         if begin.checked_add(length) != Some(end) {
-            return Err(format!(
-                "its tensor {name} claims the bytes {begin} to {end}; expected {length} bytes"
-            ));
+            return Err(TensorError::Place {
+                name: named(),
+                begin,
+                end,
+                length,
+            });
         }
         let to = self.start.checked_add(end).filter(|to| *to <= self.end);
-        let to =
-            to.ok_or_else(|| format!("its tensor {name} is cut off: the file is too short"))?;
+        let to = to.ok_or_else(|| TensorError::CutOff(named()))?;
         Ok(Place {
             range: to - length..to,
             kind,
@@ -233,10 +294,15 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn open(bytes: &[u8]) -> Result<TensorFile, String> {
+    fn open(bytes: &[u8]) -> Result<TensorFile, TensorError> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("x"), bytes).unwrap();
         TensorFile::open(&folder.path().join("x"))
+    }
+
+    /// Whether it failed, and says this.
+    fn says<T>(outcome: Result<T, TensorError>, said: &str) -> bool {
+        outcome.is_err_and(|error| error.to_string().contains(said))
     }
 
     fn file(header: &str, numbers: &[u8]) -> Vec<u8> {
@@ -258,12 +324,8 @@ mod tests {
         mapped.row(0, &mut row);
         assert_eq!(row, [1.5, -2.0]);
         for (name, shape) in [("a", 3), ("b", 4), ("c", 2), ("n", 1)] {
-            assert!(
-                file.floats(name, &[shape]).unwrap_err().contains(name),
-                "{name}"
-            );
-            let mapped = file.mapped(name, 1, shape);
-            assert!(mapped.is_err_and(|error| error.contains(name)), "{name}");
+            assert!(says(file.floats(name, &[shape]), name), "{name}");
+            assert!(says(file.mapped(name, 1, shape), name), "{name}");
         }
         assert!(open(&bytes[..20]).is_err() && open(&[255; 40]).is_err() && open(&[]).is_err());
     }
@@ -299,16 +361,11 @@ mod tests {
             [1000_u64.to_le_bytes().to_vec(), b"{}".to_vec()].concat(),
         ];
         for bytes in claimed {
-            assert!(open(&bytes).is_err_and(|error| error.contains("claims")));
+            assert!(says(open(&bytes), "claims"));
         }
         let beyond = r#"{"a":{"dtype":"F32","shape":[1000000],"data_offsets":[0,4000000]},"b":{"dtype":"F32","shape":[2],"data_offsets":[18446744073709551608,18446744073709551615]}}"#;
         let mut opened = open(&file(beyond, &[0; 8])).unwrap();
-        assert!(
-            opened
-                .floats("a", &[1_000_000])
-                .unwrap_err()
-                .contains("cut off")
-        );
+        assert!(says(opened.floats("a", &[1_000_000]), "cut off"));
         assert!(opened.floats("b", &[2]).is_err());
     }
 }

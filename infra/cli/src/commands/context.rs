@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
-use std::path::Path;
 
 use anyhow::{Context, bail};
 use limn_formats::SIDECAR_BYTES;
@@ -16,10 +15,9 @@ use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::{
-    AddContextArgs, ContextArgs, ContextCommand, EncoderPlace, ListContextsArgs, RemoveContextArgs,
-    RunArgs,
+    AddContextArgs, ContextArgs, ContextCommand, ListContextsArgs, RemoveContextArgs, RunArgs,
 };
-use crate::commands::encoders::folder_of;
+use crate::commands::encoders::given_place;
 use crate::commands::{embedder_name, index, newest, print_json};
 use crate::table::Table;
 use crate::text::{cut, one_line, plural};
@@ -44,9 +42,7 @@ async fn apply(mut args: RunArgs) -> anyhow::Result<Outcome> {
     let index = open_index(&args)?;
     // The node serves the index as it is: its embedder is the one.
     let snapshot = index.require_newest().await?;
-    let given = folder_of(&args.embedder).map(Path::to_owned);
-    let place = EncoderPlace { embedder: given };
-    args.embedder = embedder_name(&snapshot, &place)?;
+    args.embedder = embedder_name(&snapshot, &given_place(&args.embedder)).await?;
     if EncoderFolder::made(&snapshot.embedder) {
         args.embedder_dimensions = Some(snapshot.dimensions);
     }

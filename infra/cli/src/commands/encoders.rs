@@ -81,20 +81,24 @@ pub async fn embedder_of(
     if endpoint_embedder::made(id) {
         return endpoint_embedder::connect_to(id).await;
     }
-    embedder(&embedder_name(snapshot, place)?, None, Devices::default()).await
+    embedder(&known_name(id)?, None, Devices::default()).await
 }
 
-/// What `--embedder` calls the embedder of a snapshot.
-pub fn embedder_name(snapshot: &Snapshot, place: &EncoderPlace) -> anyhow::Result<String> {
+/// What `--embedder` calls the embedder of a snapshot. The folder of an encoder is one that holds
+/// it.
+pub async fn embedder_name(snapshot: &Snapshot, place: &EncoderPlace) -> anyhow::Result<String> {
     let id = &snapshot.embedder;
     if endpoint_embedder::made(id) {
         return Ok(endpoint_embedder::ENDPOINT.to_owned());
     }
     if EncoderFolder::made(id) {
-        let folder = candidates(snapshot, place).into_iter().next();
-        let folder = folder.with_context(|| nowhere(id))?;
-        return Ok(folder.to_string_lossy().into_owned());
+        return Ok(find(snapshot, place).await?.record().folder.clone());
     }
+    known_name(id)
+}
+
+/// The name of limn's own embedder that has this id.
+fn known_name(id: &str) -> anyhow::Result<String> {
     let Some(card) = ModelStore::card_of_id(id) else {
         let ids: Vec<String> = ModelStore::cards()
             .iter()
@@ -107,6 +111,16 @@ pub fn embedder_name(snapshot: &Snapshot, place: &EncoderPlace) -> anyhow::Resul
         );
     };
     Ok(card.name.to_owned())
+}
+
+/// The folder that `--embedder` of a run names. A variable's is no such: it is tried beside the one
+/// that the index has recorded.
+pub fn given_place(embedder: &str) -> EncoderPlace {
+    let is_variable = std::env::var(VARIABLE).is_ok_and(|it| it == embedder);
+    let given = folder_of(embedder).filter(|_| !is_variable);
+    EncoderPlace {
+        embedder: given.map(Path::to_owned),
+    }
 }
 
 /// The folder that a name means: one that is no model's name and is a path or is there.

@@ -93,6 +93,9 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
         None => None,
     };
     let mut notes = judging.notes;
+    if explained.is_some() && judging.judge.is_some() {
+        notes.push(EXPLAINED_UNJUDGED.to_owned());
+    }
     if evaluation.gold_tables_missing > 0 {
         notes.push(format!(
             "the index lacks {} that the questions name ({}{}): is it the index of another lake?",
@@ -148,6 +151,9 @@ struct Miss {
     found: Vec<String>,
 }
 
+/// What there is to know of explanations where a judge was asked, too.
+const EXPLAINED_UNJUDGED: &str =
+    "--explain gives places without the judge: what the judge moved has another one in its ranking";
 /// Misses that are printed, and names in a line.
 const PRINTED: usize = 10;
 const SHOWN: usize = 3;

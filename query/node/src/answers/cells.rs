@@ -14,14 +14,14 @@ use limn_cells::{
 };
 use limn_retrieval::RetrievalError;
 use limn_segment::{TableKey, TableRecord};
-use limn_sets::KnownJoins;
 use limn_store::one_line;
 use moka::sync::Cache;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::joins::known_joins;
 use super::search::{SearchRequest, search};
-use super::sets::SearchMode;
+use super::sets::{SearchMode, WITHOUT_JOINS};
 use super::sql::{cells_until, may_read_rows, read_cells};
 use super::{Grant, bounded, short_enough};
 use crate::access::Right;
@@ -161,8 +161,7 @@ pub async fn cells(
         probed: read.2,
     });
     let reads: Vec<Read> = reads.collect();
-    let graphs = node.live.joins(&grant.view).await?;
-    let joins = KnownJoins::new(graphs, grant.shows_values);
+    let joins = known_joins(node, grant, until, WITHOUT_JOINS, &mut notes).await;
     let (sets, snapshot) = (Arc::clone(&node.sets), grant.view.snapshot.number);
     let choosing = move || answer((&sets, &joins), &asked, k, snapshot, &reads, until, notes);
     let answered = node.compute(choosing).await?;

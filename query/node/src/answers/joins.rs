@@ -3,8 +3,11 @@
 //! Edges lead between tables of the caller's view only. Who may not read values gets what a file
 //! declares: any other edge would confirm a guess of values.
 
+use std::sync::Arc;
+use std::time::Instant;
+
 use limn_joins::{Cardinality, EdgeKind, Evidence};
-use limn_retrieval::{Direction, MOST_HOPS, Partner};
+use limn_retrieval::{Direction, JoinGraphs, KnownJoins, MOST_HOPS, Partner};
 use limn_segment::{JoinRecord, TableKey};
 use limn_store::one_line;
 use serde::{Deserialize, Serialize};
@@ -19,6 +22,8 @@ use crate::problem::{Problem, shortened};
 const NAME: usize = 200;
 /// Partners of one answer.
 const MOST: usize = 1_000;
+/// Why there are no joins yet.
+const STILL_READ: &str = "the index's joins are still being read";
 
 /// Which table.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
@@ -146,7 +151,7 @@ pub async fn joins(
         Some(with) => Some(grant.table(with, Some(&lake))?.key.to_key().name),
         None => None,
     };
-    let graphs = node.live.joins(&grant.view).await?;
+    let graphs = in_time(node, grant, grant.until).await?;
     let mut answer = JoinsAnswer {
         table: name.clone(),
         lake: lake.clone(),
@@ -155,6 +160,10 @@ pub async fn joins(
         partners: with.is_none().then(Vec::new),
         path: with.is_some().then_some(None),
         notes: Vec::new(),
+    };
+    let Some(graphs) = graphs else {
+        answer.notes.push(format!("{STILL_READ}: ask again soon"));
+        return Ok(answer);
     };
     if graphs.of_lake(&lake).is_none() {
         answer.notes.push(
@@ -203,6 +212,43 @@ pub async fn joins(
     node.compute(looking).await
 }
 
+/// The join graphs of a view, if they are there when half of the time is over: the rest is for the
+/// answer.
+///
+/// # Errors
+/// They cannot be read.
+async fn in_time(
+    node: &Node,
+    grant: &Grant,
+    until: Instant,
+) -> Result<Option<Arc<JoinGraphs>>, Problem> {
+    let left = until.saturating_duration_since(Instant::now());
+    let read = tokio::time::timeout(left / 2, node.live.joins(&grant.view)).await;
+    read.ok().transpose()
+}
+
+/// The joins that a caller may know, for an answer that there is without them, too. There are none
+/// where they are not there in time or cannot be read: a note says so, and what is done `without`
+/// them.
+pub(super) async fn known_joins(
+    node: &Node,
+    grant: &Grant,
+    until: Instant,
+    without: &str,
+    notes: &mut Vec<String>,
+) -> KnownJoins {
+    let why = match in_time(node, grant, until).await {
+        Ok(Some(graphs)) => return KnownJoins::new(graphs, grant.shows_values),
+        Ok(None) => STILL_READ,
+        Err(error) => {
+            tracing::warn!(%error, "the joins cannot be read");
+            "the index's joins cannot be read now"
+        }
+    };
+    notes.push(format!("{why}: {without}"));
+    KnownJoins::new(Arc::default(), grant.shows_values)
+}
+
 /// What there is to say of a way.
 fn said_of(way: Option<&[Partner]>, name: &str, with: &str) -> Vec<String> {
     let said = |name: &str| shortened(&one_line(name), NAME);
@@ -232,4 +278,117 @@ fn kind(name: &str) -> Result<EdgeKind, Problem> {
             format!("kinds are {kinds}"),
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::time::Duration;
+
+    use limn_models::{Embedder, HashedWords};
+    use limn_segment::{IndexStore, Shard, Snapshot, TableRecord};
+    use limn_store::Store;
+    use object_store::memory::InMemory;
+    use object_store::throttle::{ThrottleConfig, ThrottledStore};
+
+    use super::*;
+    use crate::NodeOptions;
+    use crate::access::{Access, Caller};
+    use crate::answers::{CellsRequest, SearchMode, SearchRequest, cells, search};
+
+    const PATIENCE: Duration = Duration::from_millis(600);
+    /// What a read of the store takes from some time on.
+    const SLOW: Duration = Duration::from_millis(1500);
+
+    /// A node over an index of two tables that join, and its store.
+    async fn node() -> (Arc<Node>, Arc<ThrottledStore<InMemory>>) {
+        let store = ThrottledStore::new(InMemory::new(), ThrottleConfig::default());
+        let store = Arc::new(store);
+        let index = IndexStore::new(Store::over(store.clone()));
+        let tables = ["orders", "staff"].map(|name| TableRecord {
+            lake: "/lake".to_owned(),
+            name: name.to_owned(),
+            ..TableRecord::default()
+        });
+        let edge = JoinRecord {
+            kind: EdgeKind::Join,
+            left: "orders".to_owned(),
+            left_columns: vec!["staff_id".to_owned()],
+            right: "staff".to_owned(),
+            right_columns: vec!["id".to_owned()],
+            cardinality: Cardinality::ManyToOne,
+            score: 0.9,
+            containment: 1.0,
+            containment_low: 0.9,
+            jaccard: 0.5,
+            evidence: Evidence::Declared,
+        };
+        let embedder = HashedWords;
+        let dimensions = embedder.dimensions();
+        let mut snapshot = Snapshot::first(&embedder.id().to_string(), dimensions, 1);
+        let entry = index.put_catalog(Shard(0), &tables).await.unwrap();
+        snapshot.catalog.push(entry);
+        let entry = index.put_joins("/lake", Shard(0), vec![edge], None).await;
+        snapshot.joins.insert("/lake".into(), vec![entry.unwrap()]);
+        let options = NodeOptions {
+            patience: PATIENCE,
+            ..NodeOptions::new(Access::Open)
+        };
+        let node = Node::open(index, snapshot, Arc::new(embedder), options);
+        (Arc::new(node.await.unwrap()), store)
+    }
+
+    #[tokio::test]
+    async fn an_answer_does_not_wait_for_joins_longer_than_there_is_time() {
+        let (node, store) = node().await;
+        store.config_mut(|it| it.wait_get_per_call = SLOW);
+        let start = Instant::now();
+        let of_search = async |mode| {
+            let grant = node.grant(Caller::anyone()).await.unwrap();
+            let request = SearchRequest {
+                q: "staff of orders".to_owned(),
+                mode,
+                ..SearchRequest::default()
+            };
+            search(&node, &grant, request).await.unwrap().notes
+        };
+        let of_cells = async || {
+            let grant = node.grant(Caller::anyone()).await.unwrap();
+            let request = CellsRequest {
+                q: "staff of orders".to_owned(),
+                ..CellsRequest::default()
+            };
+            cells(&node, &grant, &request).await.unwrap().notes
+        };
+        let of_joins = async || {
+            let grant = node.grant(Caller::anyone()).await.unwrap();
+            let request = JoinsRequest {
+                table: "orders".to_owned(),
+                ..JoinsRequest::default()
+            };
+            let answer = joins(&node, &grant, &request).await.unwrap();
+            (answer.partners.unwrap().len(), answer.notes)
+        };
+        let is_said = |notes: &[String]| notes.iter().any(|it| it.starts_with(STILL_READ));
+        let all = tokio::join!(
+            of_search(None),
+            of_search(Some(SearchMode::Set)),
+            of_cells(),
+            of_joins()
+        );
+        assert!(start.elapsed() < PATIENCE * 2, "{:?}", start.elapsed());
+        let (ranked, set, cells, (partners, notes)) = all;
+        for notes in [&ranked, &set, &cells, &notes] {
+            assert!(is_said(notes), "{notes:?}");
+        }
+        assert_eq!(partners, 0);
+
+        // They were read on, once, though nobody waited.
+        tokio::time::sleep(SLOW).await;
+        assert!(!is_said(&of_search(None).await));
+        assert!(!is_said(&of_search(Some(SearchMode::Set)).await));
+        assert!(!is_said(&of_cells().await));
+        let (partners, notes) = of_joins().await;
+        assert!(partners == 1 && !is_said(&notes), "{notes:?}");
+    }
 }

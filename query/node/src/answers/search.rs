@@ -3,12 +3,13 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-use limn_retrieval::{Answer, Evidence, Hit, KnownJoins, Query};
+use limn_retrieval::{Answer, Evidence, Hit, Query};
 use limn_segment::{BlockKind, TableKey};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::filter::Filter;
+use super::joins::known_joins;
 use super::preview::{self, Matching};
 use super::sets::{self, SearchMode, SetPlan};
 use super::time_or_date::TimeOrDate;
@@ -281,7 +282,8 @@ pub async fn search(
     }
     let mut notes = Vec::new();
     if request.mode.is_none() {
-        query.joins = joins(node, grant, &mut notes).await;
+        let without = "tables are ranked one by one";
+        query.joins = Some(known_joins(node, grant, grant.until, without, &mut notes).await);
     }
     let wants_judge = request.judge.unwrap_or(true) && few;
     // What a judge reads of a table holds values.
@@ -329,19 +331,6 @@ pub async fn search(
         });
     }
     written(node, grant, &request, answer, started).await
-}
-
-/// The joins that a caller may know. Tables are found without them, too.
-async fn joins(node: &Node, grant: &Grant, notes: &mut Vec<String>) -> Option<KnownJoins> {
-    match node.live.joins(&grant.view).await {
-        Ok(graphs) => Some(KnownJoins::new(graphs, grant.shows_values)),
-        Err(error) => {
-            tracing::warn!(%error, "the joins cannot be read");
-            let note = "the index's joins cannot be read now: tables are ranked one by one";
-            notes.push(note.to_owned());
-            None
-        }
-    }
 }
 
 /// An answer as callers get it, with rows where they are asked for.

@@ -10,19 +10,22 @@ use std::time::Instant;
 
 use limn_retrieval::Query;
 use limn_segment::TableKey;
-use limn_sets::{Join, KnownJoins, MOST_TABLES, Plan, SetQuery, SetSize, TableColumns};
+use limn_sets::{Join, MOST_TABLES, Plan, SetQuery, SetSize, TableColumns};
 use moka::sync::Cache;
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::filter::Filter;
+use super::joins::known_joins;
 use super::search::{SearchAnswer, SearchRequest, filter, written};
 use super::{Grant, bounded};
 use crate::live::View;
 use crate::node::Node;
 use crate::problem::Problem;
 
+/// What is done where the index's joins are not known.
+pub(super) const WITHOUT_JOINS: &str = "tables join by how alike their columns are";
 /// KiB of columns that are kept.
 const KEPT_KIB: u64 = 128 << 10;
 
@@ -221,8 +224,8 @@ pub(super) async fn search(
         Some(k) => SetSize::Given(bounded("k of a set", Some(k), 1, MOST_TABLES)?),
         None => SetSize::Auto,
     };
-    let graphs = node.live.joins(&grant.view).await?;
-    let known = KnownJoins::new(graphs, grant.shows_values);
+    let mut notes = Vec::new();
+    let known = known_joins(node, grant, grant.until, WITHOUT_JOINS, &mut notes).await;
     let (view, filter) = (grant.view.clone(), filter(&request));
     let ours = known.clone();
     let ranking = move || -> Result<_, Problem> {
@@ -241,7 +244,8 @@ pub(super) async fn search(
     let columns = node.columns.of(node, grant, ranked.tables()).await?;
     let (view, sets) = (grant.view.clone(), Arc::clone(&node.sets));
     let choosing = move || asked.answer(&sets, &view.searcher, &known, ranked, &columns);
-    let found = node.compute(choosing).await??;
+    let mut found = node.compute(choosing).await??;
+    found.answer.notes.extend(notes);
     let plan = SetPlan::of(&found.plan, found.parts, found.gap);
     let answer = written(node, grant, &request, found.answer, started).await?;
     Ok(SearchAnswer {

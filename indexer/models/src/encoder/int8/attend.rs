@@ -15,7 +15,7 @@ pub(super) struct Attention<'a> {
     /// Numbers of a head, a multiple of [`LANES`].
     pub head: usize,
     pub reach: Reach,
-    /// By which places are told; `None` where they were added to the words.
+    /// Which marks places; `None` where they were added to the words.
     pub rotation: Option<&'a Rotation>,
 }
 
@@ -54,9 +54,22 @@ pub(super) fn attend<K: Kernel>(
     scratch: &mut AttentionScratch,
     out: &mut [f32],
 ) {
-    // The usual sizes of heads are known to the compiler.
+    // The usual sizes of heads are known to the compiler, and all that the default model has: in
+    // short texts taking heads out of the rows is a good part of the work.
     let attention = *attention;
     match attention.head {
+        32 if attention.heads == 12 && attention.rotation.is_none() => attend_all::<K>(
+            projected,
+            lengths,
+            Attention {
+                heads: 12,
+                head: 32,
+                reach: attention.reach,
+                rotation: None,
+            },
+            scratch,
+            out,
+        ),
         32 => attend_all::<K>(
             projected,
             lengths,

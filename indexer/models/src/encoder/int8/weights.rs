@@ -8,7 +8,7 @@ use super::super::Description;
 use super::super::attention::Rotations;
 use super::super::names::{LayerTensors, Linear, Norm, Tensors};
 use super::super::shape::Reach;
-use super::super::tensors::{Mapped, TensorFile};
+use super::super::tensors::{Mapped, TensorError, TensorFile};
 use crate::kernels::floats::ROUND;
 use crate::kernels::{PANEL, QUAD};
 
@@ -20,8 +20,8 @@ pub(in super::super) struct Weights {
     hidden: usize,
     /// The word matrix: half of all bytes, of which a text uses a few rows. It is left in the file.
     words: Mapped,
-    /// The position's vector plus the one segment type's, a row a place; empty where places are
-    /// told by rotation.
+    /// The position's vector plus the one segment type's, a row a place; empty where
+    /// rotations mark places.
     places: Vec<f32>,
     pub rotations: Rotations,
     pub first_norm: Norm,
@@ -106,7 +106,7 @@ impl Matrix {
 
 impl Weights {
     /// Reads and packs the tensors; an error says which one does not fit.
-    pub fn load(file: &mut TensorFile, description: &Description) -> Result<Self, String> {
+    pub fn load(file: &mut TensorFile, description: &Description) -> Result<Self, TensorError> {
         let shape = &description.shape;
         let mut tensors = Tensors::of(file, shape)?;
         let words = tensors.words();
@@ -120,7 +120,7 @@ impl Weights {
             first_norm: tensors.first_norm()?,
             layers: (shape.reaches.iter().enumerate())
                 .map(|(n, &reach)| Ok(Layer::pack(tensors.layer(shape, n)?, reach)))
-                .collect::<Result<_, String>>()?,
+                .collect::<Result<_, TensorError>>()?,
             last_norm: tensors.last_norm()?,
         })
     }

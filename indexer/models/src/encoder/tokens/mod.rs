@@ -6,6 +6,7 @@
 
 mod wordpiece;
 
+use std::fmt;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use std::sync::OnceLock;
 
 use tokenizers::Tokenizer;
 
+use super::misfit::{Misfit, invalid};
 use crate::ModelError;
 use wordpiece::WordPiece;
 
@@ -21,6 +23,15 @@ pub(crate) struct TextTokens {
     model: String,
     window: usize,
     way: Way,
+}
+
+impl fmt::Debug for TextTokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TextTokens")
+            .field("model", &self.model)
+            .field("window", &self.window)
+            .finish_non_exhaustive()
+    }
 }
 
 enum Way {
@@ -60,7 +71,7 @@ impl TextTokens {
             path: file.to_owned(),
             detail: error.to_string(),
         })?;
-        let words = WordPiece::parse(&json, vocabulary).map_err(|detail| invalid(file, detail))?;
+        let words = WordPiece::parse(&json, vocabulary).map_err(|misfit| misfit.of(file))?;
         let way = match words {
             Some(words) => Way::WordPiece {
                 words: Box::new(words),
@@ -184,7 +195,7 @@ impl AnyTokens {
         let beyond = library.get_vocab(true).into_iter();
         let beyond = beyond.max_by_key(|(_, id)| *id);
         if let Some((token, id)) = beyond.filter(|(_, id)| *id as usize >= vocabulary) {
-            return Err(invalid(file, beyond_rows(&token, id, vocabulary)));
+            return Err(beyond_rows(&token, id, vocabulary).of(file));
         }
         let refused = |error: tokenizers::Error| invalid(file, error.to_string());
         let (with, without) = (
@@ -194,7 +205,7 @@ impl AnyTokens {
         let (with, without) = (with.get_ids(), without.get_ids());
         // Those around a text need not be of the vocabulary.
         if let Some(id) = with.iter().find(|id| **id as usize >= vocabulary) {
-            return Err(invalid(file, beyond_rows("around a text", *id, vocabulary)));
+            return Err(beyond_rows("around a text", *id, vocabulary).of(file));
         }
         // Special tokens are put before and after the text, the text's own stay together.
         let at = (0..=with.len().saturating_sub(without.len()))
@@ -214,9 +225,9 @@ impl AnyTokens {
 }
 
 /// What is wrong with a token whose number is no row of the word matrix.
-fn beyond_rows(token: &str, id: u32, vocabulary: usize) -> String {
-    let token: String = token.chars().take(40).collect();
-    format!("its token '{token}' has the number {id}; expected less than vocab_size, {vocabulary}")
+fn beyond_rows(token: &str, id: u32, rows: usize) -> Misfit {
+    let token = token.chars().take(40).collect();
+    Misfit::BeyondRows { token, id, rows }
 }
 
 /// The library's tokenizer of a file's text, which neither cuts nor pads.
@@ -229,11 +240,4 @@ fn open(file: &Path, json: &[u8]) -> Result<Tokenizer, ModelError> {
     tokenizer.with_padding(None);
     tokenizer.set_encode_special_tokens(true);
     Ok(tokenizer)
-}
-
-fn invalid(file: &Path, detail: String) -> ModelError {
-    ModelError::InvalidModel {
-        path: file.to_owned(),
-        detail,
-    }
 }

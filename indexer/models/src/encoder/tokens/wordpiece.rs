@@ -15,6 +15,8 @@ use std::ops::ControlFlow;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::super::misfit::Misfit;
+
 /// Words of more characters are unknown as a whole.
 const LONGEST_WORD: usize = 100;
 /// What a piece that continues a word begins with in the vocabulary.
@@ -126,9 +128,8 @@ impl TokenizerFile<'_> {
 impl WordPiece {
     /// Reads the JSON of a `tokenizer.json`; `None` where it is not BERT's kind, and the library
     /// has to do it.
-    pub fn parse(json: &[u8], vocabulary: usize) -> Result<Option<Self>, String> {
-        let file: TokenizerFile<'_> =
-            serde_json::from_slice(json).map_err(|error| error.to_string())?;
+    pub fn parse(json: &[u8], vocabulary: usize) -> Result<Option<Self>, Misfit> {
+        let file: TokenizerFile<'_> = serde_json::from_slice(json)?;
         let Some(lowercases) = file.is_berts() else {
             return Ok(None);
         };
