@@ -64,6 +64,12 @@ pub(crate) enum NotSaid {
     Cycle,
     /// The question worded anew copies still, or does not come to the same statement.
     Reworded,
+    /// The model invented no context.
+    NoContext,
+    /// It has a value of a form that people are known by.
+    Private,
+    /// The context does not answer it, by the model's own word.
+    NotAnswered,
     /// The model did not answer.
     Failed(ModelError),
 }
@@ -123,9 +129,13 @@ async fn comes_back(
     Ok(wanted.is_some() && wanted == Clauses::of(back.trim()))
 }
 
-/// A question that a model writes: one line.
+/// A question that a model writes.
 async fn write(model: &dyn LanguageModel, system: &str, own: String) -> Result<String, NotSaid> {
-    let text = answer(model, system, own).await?;
+    one_question(&answer(model, system, own).await?)
+}
+
+/// The question of what a model wrote: its first line.
+pub(crate) fn one_question(text: &str) -> Result<String, NotSaid> {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty());
     let question = first.map(|line| line.trim_start_matches("Question:").trim());
     match question {
@@ -134,7 +144,7 @@ async fn write(model: &dyn LanguageModel, system: &str, own: String) -> Result<S
     }
 }
 
-async fn answer(
+pub(crate) async fn answer(
     model: &dyn LanguageModel,
     system: &str,
     own: String,
@@ -152,7 +162,7 @@ async fn answer(
 }
 
 /// The columns and some rows of a table, between delimiters.
-fn shown(sample: &Sample) -> String {
+pub(crate) fn shown(sample: &Sample) -> String {
     let mut text = "<table>\n".to_owned();
     for (at, column) in sample.columns.iter().enumerate() {
         let kind = match column.kind {
