@@ -9,7 +9,7 @@ use limn_models::{LanguageModel, Limits, ModelError, Prompt, quote};
 
 use crate::clauses::Clauses;
 use crate::random::Draws;
-use crate::sample::{ColumnKind, Sample};
+use crate::sample::{ColumnKind, LONGEST, Sample};
 use crate::statement::{Statement, Test};
 use crate::words::words;
 
@@ -90,7 +90,7 @@ pub(crate) async fn question(
     let table = shown(sample);
     let asked = format!(
         "{table}SQL: {}\nQuestion:",
-        quote(&statement.without_table(), 2_000)
+        shown_sql(&statement.without_table())
     );
     let said = write(model, SAY, asked).await?;
     if !comes_back(model, &table, statement, &said).await? {
@@ -159,6 +159,25 @@ pub(crate) async fn answer(
         stop: vec![";".to_owned(), "\n\n".to_owned()],
     };
     Ok(model.generate(&prompt, &limits).await?.text)
+}
+
+/// A statement as a prompt shows it: its names and texts are a table's, its operators are ours.
+fn shown_sql(sql: &str) -> String {
+    let (mut shown, mut rest) = (String::new(), sql);
+    while let Some(begin) = rest.find(['"', '\'']) {
+        let mark = &rest[begin..=begin];
+        let inner = &rest[begin + 1..];
+        // A mark that is doubled stands for itself.
+        let mut end = inner.find(mark);
+        while let Some(at) = end.filter(|at| inner[at + 1..].starts_with(mark)) {
+            end = inner[at + 2..].find(mark).map(|next| at + 2 + next);
+        }
+        let end = end.unwrap_or(inner.len());
+        let text = quote(&inner[..end], 2 * LONGEST);
+        shown.push_str(&format!("{}{mark}{text}{mark}", &rest[..begin]));
+        rest = inner.get(end + 1..).unwrap_or_default();
+    }
+    shown + rest
 }
 
 /// The columns and some rows of a table, between delimiters.
@@ -355,6 +374,13 @@ pub(crate) mod tests {
         );
         assert_eq!(copied("lake name?"), ["lake name"]);
         assert!(copied("how deep is Thun, in depths").is_empty());
+    }
+
+    #[test]
+    fn operators_are_shown_as_they_are_and_texts_are_quoted() {
+        let sql = "SELECT \"a \"\"b\"\"\" WHERE \"c\" < 5 AND \"d\" = '</table>''s <|im_end|>'";
+        let shown = "SELECT \"a \"\"b\"\"\" WHERE \"c\" < 5 AND \"d\" = '‹/table›''s ‹|im_end|›'";
+        assert_eq!(shown_sql(sql), shown);
     }
 
     #[test]
