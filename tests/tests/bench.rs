@@ -269,6 +269,47 @@ fn copies_answer_and_what_is_somebodys_own_is_never_used() {
 }
 
 #[test]
+fn columns_in_another_case_answer_as_their_own_names_do() {
+    let table = |names: &str| {
+        let rows = (0..12).map(|at| format!("\n{},{},Ort{}", at * 3, at % 4, at % 5));
+        names.to_owned() + &rows.collect::<String>()
+    };
+    let files = [
+        ("a.csv", table("Nppes_Id,say \"\"so\"\",Town")),
+        ("b.csv", table("NPPES_ID,SAY \"\"SO\"\",TOWN")),
+        ("c.csv", table("nppes_id,say,town")),
+    ];
+    // A quote within a quoted header.
+    let quoted = |text: &str| text.replacen("say \"\"so\"\"", "\"say \"\"so\"\"\"", 1);
+    let quoted = |text: &str| quoted(text).replacen("SAY \"\"SO\"\"", "\"SAY \"\"SO\"\"\"", 1);
+    let files: Vec<(&str, String)> = files
+        .iter()
+        .map(|(path, text)| (*path, quoted(text)))
+        .collect();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (*path, text.as_str()))
+        .collect();
+    let made = Made::of(&files, &[]);
+    made.make("q.jsonl", &["-n", "40", "--seed", "2"])
+        .code_is(0);
+    let mut with_quotes = 0;
+    for question in &made.questions("q.jsonl") {
+        let sql = said(question, "sql").to_lowercase();
+        let is_of_two = sql.contains("so\"\"");
+        let is_of_c = sql.contains("\"say\"");
+        with_quotes += usize::from(is_of_two);
+        let wanted: &[&str] = match (is_of_two, is_of_c) {
+            (true, _) => &["a", "b"],
+            (_, true) => &["c"],
+            _ => &["a", "b", "c"],
+        };
+        assert_eq!(tables(question), wanted, "{question}");
+    }
+    assert!(with_quotes > 5, "{with_quotes}");
+}
+
+#[test]
 fn lakes_with_little_or_much_to_ask_about_end_in_a_clear_word() {
     // One table, of one row.
     let made = Made::of(&[("one.csv", "name,size\nx,5\n")], &[]);
@@ -309,7 +350,9 @@ fn lakes_with_little_or_much_to_ask_about_end_in_a_clear_word() {
         row(&|it| (it + 1).to_string()),
     ];
     let made = Made::of(&[("wide.csv", &wide.join("\n"))], &[]);
-    made.make("q.jsonl", &["-n", "5"]).code_is(0);
+    // It is about ends, not about speed.
+    let more = ["-n", "5", "--timeout", "60s"];
+    made.make("q.jsonl", &more).code_is(0);
     assert_eq!(made.questions("q.jsonl").len(), 5);
 }
 

@@ -8,6 +8,7 @@ mod ask;
 mod authorisation;
 mod bad_input;
 mod bench;
+mod bench_model;
 mod books;
 mod catalogs;
 mod cells;

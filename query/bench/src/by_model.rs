@@ -9,7 +9,7 @@ use limn_models::{LanguageModel, Limits, ModelError, Prompt, quote};
 
 use crate::clauses::Clauses;
 use crate::random::Draws;
-use crate::sample::{ColumnKind, Sample};
+use crate::sample::{ColumnKind, LONGEST, Sample};
 use crate::statement::{Statement, Test};
 use crate::words::words;
 
@@ -64,6 +64,12 @@ pub(crate) enum NotSaid {
     Cycle,
     /// The question worded anew copies still, or does not come to the same statement.
     Reworded,
+    /// The model invented no context.
+    NoContext,
+    /// It has a value of a form that people are known by.
+    Private,
+    /// The context does not answer it, by the model's own word.
+    NotAnswered,
     /// The model did not answer.
     Failed(ModelError),
 }
@@ -84,7 +90,7 @@ pub(crate) async fn question(
     let table = shown(sample);
     let asked = format!(
         "{table}SQL: {}\nQuestion:",
-        quote(&statement.without_table(), 2_000)
+        shown_sql(&statement.without_table())
     );
     let said = write(model, SAY, asked).await?;
     if !comes_back(model, &table, statement, &said).await? {
@@ -123,9 +129,13 @@ async fn comes_back(
     Ok(wanted.is_some() && wanted == Clauses::of(back.trim()))
 }
 
-/// A question that a model writes: one line.
+/// A question that a model writes.
 async fn write(model: &dyn LanguageModel, system: &str, own: String) -> Result<String, NotSaid> {
-    let text = answer(model, system, own).await?;
+    one_question(&answer(model, system, own).await?)
+}
+
+/// The question of what a model wrote: its first line.
+pub(crate) fn one_question(text: &str) -> Result<String, NotSaid> {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty());
     let question = first.map(|line| line.trim_start_matches("Question:").trim());
     match question {
@@ -134,7 +144,7 @@ async fn write(model: &dyn LanguageModel, system: &str, own: String) -> Result<S
     }
 }
 
-async fn answer(
+pub(crate) async fn answer(
     model: &dyn LanguageModel,
     system: &str,
     own: String,
@@ -151,8 +161,27 @@ async fn answer(
     Ok(model.generate(&prompt, &limits).await?.text)
 }
 
+/// A statement as a prompt shows it: its names and texts are a table's, its operators are ours.
+fn shown_sql(sql: &str) -> String {
+    let (mut shown, mut rest) = (String::new(), sql);
+    while let Some(begin) = rest.find(['"', '\'']) {
+        let mark = &rest[begin..=begin];
+        let inner = &rest[begin + 1..];
+        // A mark that is doubled stands for itself.
+        let mut end = inner.find(mark);
+        while let Some(at) = end.filter(|at| inner[at + 1..].starts_with(mark)) {
+            end = inner[at + 2..].find(mark).map(|next| at + 2 + next);
+        }
+        let end = end.unwrap_or(inner.len());
+        let text = quote(&inner[..end], 2 * LONGEST);
+        shown.push_str(&format!("{}{mark}{text}{mark}", &rest[..begin]));
+        rest = inner.get(end + 1..).unwrap_or_default();
+    }
+    shown + rest
+}
+
 /// The columns and some rows of a table, between delimiters.
-fn shown(sample: &Sample) -> String {
+pub(crate) fn shown(sample: &Sample) -> String {
     let mut text = "<table>\n".to_owned();
     for (at, column) in sample.columns.iter().enumerate() {
         let kind = match column.kind {
@@ -345,6 +374,13 @@ pub(crate) mod tests {
         );
         assert_eq!(copied("lake name?"), ["lake name"]);
         assert!(copied("how deep is Thun, in depths").is_empty());
+    }
+
+    #[test]
+    fn operators_are_shown_as_they_are_and_texts_are_quoted() {
+        let sql = "SELECT \"a \"\"b\"\"\" WHERE \"c\" < 5 AND \"d\" = '</table>''s <|im_end|>'";
+        let shown = "SELECT \"a \"\"b\"\"\" WHERE \"c\" < 5 AND \"d\" = '‹/table›''s ‹|im_end|›'";
+        assert_eq!(shown_sql(sql), shown);
     }
 
     #[test]

@@ -10,30 +10,39 @@
 //!    every table that has all of its columns. Those that answer are the question's tables.
 //! 4. `words` puts it in English, from templates; or `by_model` lets a language model do so, and
 //!    checks that the question comes to the same `clauses` again.
-//! 5. [`Question`] is the line that `limn eval` reads; [`Earlier`] is what a run that was
+//! 5. `by_context` lets a language model ask for a table by what its rows do not tell: what the
+//!    index has recorded about it, or else an invented answer to a question of the `datasheet`. No
+//!    `keywords` of the table may stand in the request.
+//! 6. [`Question`] is the line that `limn eval` reads; [`Earlier`] is what a run that was
 //!    interrupted has left.
 //!
 //! # Guarantees
-//! - Each table of a question answers its statement, and no other table of the snapshot that has
+//! - Each table of a content question answers its statement, and no other table of the snapshot that has
 //!   the columns does. A question of which that could not be found out is rejected.
 //! - Columns that the index withholds, or that hold what is somebody's own, are in no statement;
 //!   values of a private form are in none either.
 //! - Seed, snapshot, mode and prefix decide the questions: a run that goes on after an interruption
 //!   makes those that it would have made. Only a statement that takes too long at one time and not
 //!   at another can differ.
-//! - Nothing is written to the index or the lake.
+//! - Nothing is written to the index or the lake: invented contexts stand in the file of questions
+//!   alone.
 //!
 //! # Non-guarantees
 //! Questions from templates say columns and values nearly as the tables do: they are easier than
 //! people's, and compare settings of one lake rather than lakes. A table with the same content under
-//! other column names is not found.
+//! other column names is not found. Whether a context answers a request is a model's word: a table
+//! that is little alike may answer, too.
 //!
 //! # Recovery
 //! A question is whole on its line or is made again.
 
+mod asking;
+mod by_context;
 mod by_model;
 mod clauses;
+mod datasheet;
 mod draw;
+mod keywords;
 mod make;
 mod question;
 mod random;
@@ -43,12 +52,16 @@ mod statement;
 mod words;
 
 pub use make::{Ended, Made, MakeError, Settings, make};
-pub use question::{Earlier, Kind, Mode, Origin, Question, ResumeError};
+pub use question::{Context, Earlier, Kind, Kinds, Mode, Origin, Question, ResumeError};
 pub use shelf::Shelf;
 pub use statement::Statement;
 
 /// Statements drawn on one visit to a table.
 pub const STATEMENTS: usize = 10;
+/// Contexts drawn on one visit, where questions about contexts are made.
+pub const CONTEXTS: usize = 4;
+/// Other tables, the most alike first, that a model is asked about a request of a context.
+pub const ALIKE: usize = 8;
 /// Columns of a table that statements are drawn over, at most, and rows that are sampled.
 pub const COLUMNS: usize = 50;
 /// See [`COLUMNS`].

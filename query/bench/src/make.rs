@@ -1,7 +1,7 @@
 //! The making: rounds over the tables, until there are as many questions as are wanted or a limit
 //! is reached.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,22 +10,19 @@ use std::time::{Duration, Instant};
 use futures::{StreamExt, stream};
 use limn_models::LanguageModel;
 use limn_segment::is_under;
-use limn_sql::SqlError;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::by_model::{self, NotSaid, Way};
-use crate::question::{Earlier, Kind, Origin, Question};
+use crate::asking::{Asking, Drawn, Rejected};
+use crate::question::{Earlier, Origin, Question};
 use crate::random::Draws;
 use crate::sample::{self, Sample, Unusable};
-use crate::shelf::{Shelf, Verdict};
-use crate::statement::Statement;
-use crate::{MOST_ANSWERING, STATEMENTS, draw, words};
+use crate::shelf::Shelf;
+use crate::{CONTEXTS, STATEMENTS};
 
 /// What the draws of a round are for, beside its statements.
 const ORDER: u64 = 1;
 const SAMPLE: u64 = 2;
-const STATEMENT: u64 = 3;
 /// Visits without a new question after which there are no more: those to all tables, or so many.
 const BARREN: usize = 10;
 /// Statements that are asked at the same time; with a model all of a visit, so that it has batches.
@@ -77,7 +74,7 @@ pub struct Made {
     pub questions: usize,
     /// Those of earlier runs.
     pub earlier: usize,
-    /// Statements that this run drew.
+    /// Statements and contexts that this run drew.
     pub drawn: usize,
     /// The share of them that became questions, 0 to 1.
     pub share: f64,
@@ -227,6 +224,14 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
         Ok(self.report())
     }
 
+    /// Whether there are to be more questions of a kind, by its place in [`Kinds::shares`].
+    ///
+    /// [`Kinds::shares`]: crate::Kinds::shares
+    fn wants(&self, place: usize) -> bool {
+        let settings = self.settings;
+        self.there.of_kind[place] < settings.origin.kinds.shares(settings.questions)[place]
+    }
+
     fn is_over(&self, round: usize, barren: usize) -> Option<Ended> {
         let settings = self.settings;
         let is_over = [
@@ -292,14 +297,19 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
             round,
         };
         let seen = &self.there.seen;
-        let drawn: Vec<Drawn> = (first..STATEMENTS)
-            .map(|at| asking.draw(at, seen))
-            .collect();
+        let mut drawn: Vec<Drawn> = Vec::new();
+        if self.wants(0) {
+            drawn.extend((0..STATEMENTS).map(|at| asking.draw(at, seen)));
+        }
+        if self.wants(1) {
+            drawn.extend(asking.contexts(seen));
+        }
+        drawn.retain(|it| it.at >= first);
         // In their order, some at a time.
         let mut asked = stream::iter(drawn).map(|drawn| asking.ask(drawn)).buffered(
             match self.settings.model {
                 None => AT_ONCE,
-                Some(_) => STATEMENTS,
+                Some(_) => STATEMENTS + CONTEXTS,
             },
         );
         // Nobody waits longer than there is time: a model may take long.
@@ -308,6 +318,10 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
             let Ok(Some(asked)) = tokio::time::timeout(left, asked.next()).await else {
                 break;
             };
+            // There are enough of its kind since it was drawn.
+            if asked.as_ref().is_ok_and(|it| !self.wants(it.kind.place())) {
+                continue;
+            }
             self.made.drawn += 1;
             let has = |text: &str| self.there.seen.contains(text);
             match asked {
@@ -364,119 +378,5 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
         made.share = new as f64 / made.drawn.max(1) as f64;
         made.seconds = self.start.elapsed().as_secs_f64();
         self.made
-    }
-}
-
-/// A statement that was drawn, and the draws behind it; or why it becomes no question.
-struct Drawn {
-    at: usize,
-    statement: Result<(Statement, Draws), &'static str>,
-}
-
-/// Why a statement became no question, and what failed of which table if that is why.
-struct Rejected {
-    why: &'static str,
-    failure: Option<(usize, String)>,
-}
-
-impl From<&'static str> for Rejected {
-    fn from(why: &'static str) -> Self {
-        let failure = None;
-        Rejected { why, failure }
-    }
-}
-
-/// A visit to a table.
-struct Asking<'a> {
-    shelf: &'a Shelf,
-    origin: &'a Origin,
-    model: Option<&'a dyn LanguageModel>,
-    table: usize,
-    sample: &'a Sample,
-    round: usize,
-}
-
-impl Asking<'_> {
-    fn draw(&self, at: usize, seen: &HashSet<String>) -> Drawn {
-        let place = [self.origin.seed, STATEMENT, self.round as u64, at as u64];
-        let mut draws = Draws::of(&place);
-        let statement = match draw::statement(self.sample, &mut draws) {
-            None => Err("no_column"),
-            Some(statement) if seen.contains(&statement.without_table()) => Err("repeated"),
-            Some(statement) => Ok((statement, draws)),
-        };
-        Drawn { at, statement }
-    }
-
-    /// A statement in English, and how it came to that.
-    async fn said(
-        &self,
-        statement: &Statement,
-        draws: &mut Draws,
-    ) -> Result<(String, String), Rejected> {
-        let Some(model) = self.model else {
-            return Ok(words::question(statement, draws));
-        };
-        match by_model::question(model, self.sample, statement, draws).await {
-            Ok((question, way)) => {
-                let way = match way {
-                    Way::Said => "said",
-                    Way::Reworded => "reworded",
-                };
-                Ok((question, format!("{}-{way}", words::shape(statement))))
-            }
-            Err(NotSaid::NoQuestion) => Err("no_question".into()),
-            Err(NotSaid::Cycle) => Err("cycle".into()),
-            Err(NotSaid::Reworded) => Err("rewording".into()),
-            Err(NotSaid::Failed(error)) => Err(Rejected {
-                why: "model_failed",
-                failure: Some((self.table, error.to_string())),
-            }),
-        }
-    }
-
-    /// The question that a statement becomes.
-    async fn ask(&self, drawn: Drawn) -> Result<Question, Rejected> {
-        let (statement, mut draws) = drawn.statement?;
-        let failed = |why, table, error: SqlError| Rejected {
-            why,
-            failure: Some((table, error.to_string())),
-        };
-        match self.shelf.ask(self.table, &statement).await {
-            Verdict::Answers => {}
-            Verdict::DoesNot => return Err("no_row".into()),
-            Verdict::Cannot(error) | Verdict::Unknown(error) => {
-                return Err(failed("failed", self.table, error));
-            }
-        }
-        let others = self.shelf.having(&statement.columns());
-        if others.len() > MOST_ANSWERING {
-            return Err("too_many_tables".into());
-        }
-        let (question, template) = self.said(&statement, &mut draws).await?;
-        let name = |at: usize| self.shelf.entries[at].key.name.clone();
-        let own = name(self.table);
-        let mut tables = vec![own.clone()];
-        for other in others.into_iter().filter(|it| *it != self.table) {
-            match self.shelf.ask(other, &statement).await {
-                Verdict::Answers => tables.push(name(other)),
-                Verdict::DoesNot | Verdict::Cannot(_) => {}
-                Verdict::Unknown(error) => return Err(failed("unsure", other, error)),
-            }
-        }
-        tables.sort_unstable();
-        // Lakes may have tables of one name.
-        tables.dedup();
-        Ok(Question {
-            question,
-            tables,
-            kind: Kind::Content,
-            template,
-            sql: statement.sql(&own),
-            table: own,
-            origin: self.origin.clone(),
-            round: self.round,
-            statement: drawn.at,
-        })
     }
 }

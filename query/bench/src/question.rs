@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use limn_segment::REGISTERED;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -16,8 +17,12 @@ pub struct Question {
     pub kind: Kind,
     /// Which template it is of.
     pub template: String,
-    /// The statement that it is, of the table that it was drawn from.
-    pub sql: String,
+    /// The statement that it is, of the table that it was drawn from; none of a context question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sql: Option<String>,
+    /// The context that answers it; none of a content question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Context>,
     /// That table.
     pub table: String,
     /// Where it comes from.
@@ -31,10 +36,69 @@ pub struct Question {
 
 /// What answers a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// The rows of a table.
     Content,
+    /// What the index has recorded about a table.
+    Context,
+    /// What a model has invented about a table, which no index holds.
+    InventedContext,
+}
+
+/// The context that answers a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Context {
+    /// A model's answer to a question of the datasheet.
+    Invented {
+        /// The question's short name.
+        datasheet: String,
+        /// The answer.
+        text: String,
+    },
+    /// A passage that the index has: its text stays there.
+    Recorded {
+        /// Where it is from.
+        source: String,
+        /// Which passage, from 0.
+        passage: usize,
+    },
+}
+
+/// Which kinds of questions are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kinds {
+    /// Content questions.
+    #[default]
+    Content,
+    /// Questions about contexts.
+    Context,
+    /// As many of these as of those.
+    Both,
+}
+
+impl Kinds {
+    /// How many content questions, and how many about contexts, there are among so many.
+    pub(crate) fn shares(self, questions: usize) -> [usize; 2] {
+        match self {
+            Kinds::Content => [questions, 0],
+            Kinds::Context => [0, questions],
+            Kinds::Both => [questions.div_ceil(2), questions / 2],
+        }
+    }
+
+    fn are_content(&self) -> bool {
+        *self == Kinds::Content
+    }
+}
+
+impl Kind {
+    /// Its place in [`Kinds::shares`].
+    pub(crate) fn place(self) -> usize {
+        usize::from(self != Kind::Content)
+    }
 }
 
 /// What puts statements in English.
@@ -64,6 +128,9 @@ pub struct Origin {
     /// The language model, where one puts statements in English.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Which kinds of questions are made.
+    #[serde(default, skip_serializing_if = "Kinds::are_content")]
+    pub kinds: Kinds,
 }
 
 /// Why a file cannot be gone on with.
@@ -101,6 +168,8 @@ const BEGINNING: &str = "{\"question\":";
 pub struct Earlier {
     /// How many questions there are.
     pub questions: usize,
+    /// How many of them are content questions, and how many are about contexts.
+    pub(crate) of_kind: [usize; 2],
     /// Bytes of whole lines: what is behind them was interrupted.
     pub whole_bytes: usize,
     /// The round and statement of the last.
@@ -149,6 +218,7 @@ impl Earlier {
 
     pub(crate) fn add(&mut self, question: &Question) {
         self.questions += 1;
+        self.of_kind[question.kind.place()] += 1;
         self.last = Some((question.round, question.statement));
         self.seen.insert(question.question.clone());
         self.seen.insert(question.asked());
@@ -156,10 +226,27 @@ impl Earlier {
 }
 
 impl Question {
-    /// The statement without its table.
+    /// What is asked, but for the words: the statement without its table, or the context.
     pub(crate) fn asked(&self) -> String {
         let table = format!(" FROM {}", crate::statement::name(&self.table));
-        self.sql.replacen(&table, "", 1)
+        match (&self.context, &self.sql) {
+            (Some(context), _) => context.asked(&self.table),
+            (None, Some(sql)) => sql.replacen(&table, "", 1),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+impl Context {
+    /// What stands for it: of a folder's text, that of any of its tables.
+    pub(crate) fn asked(&self, table: &str) -> String {
+        match self {
+            Context::Invented { datasheet, .. } => format!("{datasheet} of {table}"),
+            Context::Recorded { source, passage } => match source.as_str() {
+                REGISTERED => format!("passage {passage} of {source} for {table}"),
+                source => format!("passage {passage} of {source}"),
+            },
+        }
     }
 }
 
@@ -169,12 +256,17 @@ impl Origin {
             Mode::Template => "templates".to_owned(),
             Mode::Model => format!("model {}", self.model.as_deref().unwrap_or_default()),
         };
+        let kinds = match self.kinds {
+            Kinds::Content => "",
+            Kinds::Context => " about contexts",
+            Kinds::Both => " of both kinds",
+        };
         let below = match &self.prefix {
             Some(prefix) => format!(" below '{prefix}'"),
             None => String::new(),
         };
         format!(
-            "by {mode} with --seed {} of snapshot {} ({}){below}",
+            "by {mode}{kinds} with --seed {} of snapshot {} ({}){below}",
             self.seed, self.snapshot, self.writer
         )
     }
@@ -193,6 +285,7 @@ mod tests {
             writer: "abc".to_owned(),
             prefix: None,
             model: None,
+            kinds: Kinds::Content,
         }
     }
 
@@ -202,7 +295,10 @@ mod tests {
             tables: vec!["lakes".to_owned()],
             kind: Kind::Content,
             template: "rows-1".to_owned(),
-            sql: format!("SELECT \"depth\" FROM \"lakes\" WHERE \"id\" = {round}{statement}"),
+            sql: Some(format!(
+                "SELECT \"depth\" FROM \"lakes\" WHERE \"id\" = {round}{statement}"
+            )),
+            context: None,
             table: "lakes".to_owned(),
             origin: origin(),
             round,

@@ -13,7 +13,7 @@ use crate::statement::name;
 use crate::{COLUMNS, ROWS};
 
 /// Characters of a name or value that a question can hold.
-const LONGEST: usize = 100;
+pub(crate) const LONGEST: usize = 100;
 
 /// Columns and rows of a table.
 pub(crate) struct Sample {

@@ -1,12 +1,14 @@
 //! The tables of a snapshot, and which of them answer a statement: found by executing it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures::TryStreamExt;
+use limn_retrieval::content_terms;
 use limn_segment::{TableKey, TableRecord};
 use limn_sql::{Catalogue, Engine, Lake, Limits, SqlError};
 
+use crate::COLUMNS;
 use crate::statement::Statement;
 
 /// The tables of a snapshot, by name and lake.
@@ -16,13 +18,21 @@ pub struct Shelf {
     by_column: HashMap<String, Vec<usize>>,
     /// By lake: a statement cannot say which lake it means.
     engines: BTreeMap<String, Engine>,
+    /// The words of what is known of each table, once they are needed.
+    words: OnceLock<Vec<HashSet<String>>>,
 }
 
 /// What is known of a table before it is read.
 pub(crate) struct Entry {
     pub(crate) key: TableKey,
     /// The names of its columns.
-    names: Vec<String>,
+    pub(crate) names: Vec<String>,
+    /// What the index has recorded about it: where each text is from, and the text.
+    pub(crate) contexts: Vec<(String, String)>,
+    /// Its name, and its columns with what is said of them; without those that may not be shown.
+    described: String,
+    /// A hash of what it holds, if known.
+    content: Option<String>,
     /// Those that may be shown.
     shown: HashSet<String>,
     /// Whether the index knows that it has no rows.
@@ -44,6 +54,14 @@ impl Entry {
                 .cloned()
                 .collect(),
             names,
+            contexts: record
+                .contexts
+                .iter()
+                .filter(|it| !it.text.trim().is_empty())
+                .map(|it| (it.source.clone(), it.text.clone()))
+                .collect(),
+            described: described(record),
+            content: record.content.clone(),
             is_empty: record.rows == Some(0) && record.rows_exact,
         }
     }
@@ -56,10 +74,32 @@ impl Entry {
         exact.or_else(like).map_or(column, |it| it).to_owned()
     }
 
+    /// What is known of it beside its rows: what was recorded, else its description.
+    pub(crate) fn known(&self) -> String {
+        let recorded = self.contexts.iter().map(|(_, text)| text.as_str());
+        let recorded: Vec<&str> = recorded.collect();
+        match recorded.is_empty() {
+            true => self.described.clone(),
+            false => recorded.join("\n"),
+        }
+    }
+
     /// Whether statements may name a column.
     pub(crate) fn shows(&self, column: &str) -> bool {
         self.shown.contains(column)
     }
+}
+
+/// A table's name, and its columns with what is said of them.
+fn described(record: &TableRecord) -> String {
+    let shown = record.columns.iter();
+    let shown = shown.filter(|it| !it.withheld && it.sensitive.is_none());
+    let said = shown.take(COLUMNS).map(|it| {
+        let said = it.description.as_ref().or(it.narration.as_ref());
+        said.map_or_else(|| it.name.clone(), |said| format!("{} ({said})", it.name))
+    });
+    let said: Vec<String> = said.collect();
+    format!("{}: {}", record.name, said.join(", "))
 }
 
 /// Whether a table answers a statement.
@@ -128,7 +168,35 @@ impl Shelf {
             engines: engines.collect(),
             entries,
             by_column,
+            words: OnceLock::new(),
         }
+    }
+
+    /// Whether two tables hold the same.
+    pub(crate) fn is_copy(&self, one: usize, other: usize) -> bool {
+        let (one, other) = (&self.entries[one], &self.entries[other]);
+        one.content.is_some() && one.content == other.content
+    }
+
+    /// The other tables by how much of a text is known of them, most first: each word counts for the
+    /// more the fewer tables have it. None that have no word of it.
+    pub(crate) fn alike(&self, at: usize, text: &str) -> Vec<usize> {
+        let words = self.words.get_or_init(|| {
+            let known = self.entries.iter().map(|it| content_terms(&it.known()));
+            known.map(|it| it.into_iter().collect()).collect()
+        });
+        let mut worth = vec![0.0; words.len()];
+        for term in content_terms(text) {
+            let having = (0..words.len()).filter(|it| words[*it].contains(&term));
+            let having: Vec<usize> = having.collect();
+            for table in &having {
+                worth[*table] += 1.0 / having.len() as f64;
+            }
+        }
+        let others = (0..words.len()).filter(|it| *it != at && worth[*it] > 0.0);
+        let mut others: Vec<usize> = others.collect();
+        others.sort_by(|a, b| worth[*b].total_cmp(&worth[*a]).then(a.cmp(b)));
+        others
     }
 
     /// The engine of a table's lake.
@@ -178,10 +246,46 @@ async fn has_whole_row(engine: &Engine, sql: &str) -> Result<bool, SqlError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::time::Duration;
 
+    use limn_segment::ColumnRecord;
+
     use super::*;
+
+    /// A table of this name with these columns.
+    pub(crate) fn entry(name: &str, columns: &[&str]) -> Entry {
+        Entry::of(&record(name, columns))
+    }
+
+    fn record(name: &str, columns: &[&str]) -> TableRecord {
+        let column = |name: &&str| ColumnRecord {
+            name: (*name).to_owned(),
+            ..ColumnRecord::default()
+        };
+        TableRecord {
+            name: name.to_owned(),
+            columns: columns.iter().map(column).collect(),
+            ..TableRecord::default()
+        }
+    }
+
+    #[test]
+    fn rare_words_make_tables_alike() {
+        let mut secret = record("d", &["harbour"]);
+        secret.columns[0].withheld = true;
+        let records = vec![
+            record("a", &["ship", "name"]),
+            record("b", &["port", "name"]),
+            record("c", &["harbour", "ship"]),
+            secret,
+        ];
+        let none = |url: &str| Err(SqlError::Internal(url.to_owned()));
+        let shelf = Shelf::new(records, none, &Limits::default());
+        assert_eq!(shelf.alike(0, "the names of ships in a harbour"), [2, 1]);
+        assert!(shelf.alike(0, "nothing of the kind").is_empty());
+        assert!(!shelf.is_copy(0, 1), "neither content is known");
+    }
 
     #[test]
     fn a_table_whose_query_fails_by_accident_may_answer() {

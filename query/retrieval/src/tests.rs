@@ -487,6 +487,7 @@ fn measuring_counts_what_was_found() {
     let question = |text: &str, tables: &[&str]| EvalQuestion {
         question: text.into(),
         tables: tables.iter().map(|t| (*t).to_owned()).collect(),
+        kind: None,
     };
     let questions = [
         question("orders of a customer", &["shop/orders"]),

@@ -42,6 +42,11 @@ pub struct MakeBenchArgs {
     /// What puts statements in English.
     #[arg(long, value_enum, default_value_t = BenchMode::Template)]
     pub mode: BenchMode,
+    /// Which kinds of questions: about rows, about what the index has recorded of tables (where it
+    /// has nothing, the model invents it), or half of each; templates make content questions only
+    /// [default: content; with --mode model both]
+    #[arg(long, value_enum)]
+    pub kinds: Option<BenchKinds>,
     /// Write the questions to a file, and go on with what it has of them [default: standard
     /// output]
     #[arg(long, value_name = "FILE.jsonl")]
@@ -72,7 +77,7 @@ pub struct MakeBenchArgs {
 pub enum BenchMode {
     /// Templates, without a model: easier questions than people's.
     Template,
-    /// A language model (--model); each question is checked by putting it in SQL again.
+    /// A language model (--model), whose questions are checked.
     Model,
 }
 
@@ -81,6 +86,26 @@ impl From<BenchMode> for limn_bench::Mode {
         match mode {
             BenchMode::Template => Self::Template,
             BenchMode::Model => Self::Model,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BenchKinds {
+    /// Questions that rows of tables answer.
+    Content,
+    /// Questions that a table's context answers.
+    Context,
+    /// Half of each.
+    Both,
+}
+
+impl From<BenchKinds> for limn_bench::Kinds {
+    fn from(kinds: BenchKinds) -> Self {
+        match kinds {
+            BenchKinds::Content => Self::Content,
+            BenchKinds::Context => Self::Context,
+            BenchKinds::Both => Self::Both,
         }
     }
 }

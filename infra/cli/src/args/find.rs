@@ -127,7 +127,8 @@ pub struct EvalArgs {
     pub index: IndexPlace,
     #[command(flatten)]
     pub encoder: EncoderPlace,
-    /// Questions with their tables, one JSON object a line.
+    /// Questions with their tables, one JSON object a line; those with a `kind` are also measured by
+    /// kind.
     #[arg(long, value_name = "FILE.jsonl")]
     pub questions: PathBuf,
     /// The cut-offs to measure, with --join also `auto` [default: 1,5,10; with --join 2,5,10,auto]

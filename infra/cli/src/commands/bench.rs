@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
-use limn_bench::{Earlier, Ended, Made, Mode, Origin, Question, Settings, Shelf, make};
+use limn_bench::{Earlier, Ended, Kinds, Made, Mode, Origin, Question, Settings, Shelf, make};
 use limn_segment::IndexStore;
 use limn_sql::Limits;
 use serde::Serialize;
@@ -35,9 +35,17 @@ async fn make_questions(args: MakeBenchArgs) -> anyhow::Result<Outcome> {
             "the questions go to standard output, where --json prints the report: give --out FILE"
         );
     }
+    let mode = Mode::from(args.mode);
+    let kinds = match (args.kinds.map(Kinds::from), mode) {
+        (None, Mode::Template) => Kinds::Content,
+        (None, Mode::Model) => Kinds::Both,
+        (Some(Kinds::Context | Kinds::Both), Mode::Template) => {
+            bail!("templates make content questions only: add --mode model, or leave --kinds out")
+        }
+        (Some(kinds), _) => kinds,
+    };
     let index = IndexStore::open(&args.index.index)?;
     let snapshot = newest(&index).await?;
-    let mode = Mode::from(args.mode);
     let model = match mode {
         Mode::Template => None,
         Mode::Model => Some(language_model::open(&args.model).await?),
@@ -47,6 +55,7 @@ async fn make_questions(args: MakeBenchArgs) -> anyhow::Result<Outcome> {
     }
     let origin = Origin {
         mode,
+        kinds,
         model: model.as_ref().map(|it| it.id().to_string()),
         seed: args.seed,
         snapshot: snapshot.number,
@@ -168,7 +177,7 @@ impl Report {
             seed: settings.origin.seed,
             snapshot: settings.origin.snapshot,
             wanted: settings.questions,
-            notes: notes(settings.origin.mode, made.ended),
+            notes: notes(&settings.origin, made.ended),
             made,
         }
     }
@@ -186,7 +195,7 @@ impl Report {
             self.snapshot,
             count((made.questions - made.earlier) as u64),
             100.0 * made.share,
-            plural(made.drawn as u64, "statement"),
+            count(made.drawn as u64),
             seconds(made.seconds),
         ));
         for (what, by) in [
@@ -220,6 +229,10 @@ fn words(cause: &str) -> &str {
         "no_question" => "for which the model wrote no question",
         "cycle" => "whose question came to another statement",
         "rewording" => "whose question could not be worded anew",
+        "no_context" => "for which the model invented no context",
+        "private" => "whose question has somebody's own in it",
+        "not_answered" => "whose context does not answer the question",
+        "vague" => "whose question most tables answer",
         "model_failed" => "for which the model failed",
         "unsure" => "that a table could not be asked",
         "empty" => "without rows",
@@ -229,13 +242,17 @@ fn words(cause: &str) -> &str {
     }
 }
 
-fn notes(mode: Mode, ended: Ended) -> Vec<&'static str> {
-    let mut notes = match mode {
+fn notes(origin: &Origin, ended: Ended) -> Vec<&'static str> {
+    let mut notes = match origin.mode {
         Mode::Template => vec![
             "questions from templates say columns and values nearly as the tables do: they are easier than people's",
             "content questions only: a template that asks for a table by its context could only repeat the context",
         ],
-        Mode::Model => vec!["content questions only: questions about contexts are not made yet"],
+        Mode::Model if origin.kinds == Kinds::Content => Vec::new(),
+        Mode::Model => vec![
+            "which tables answer a question about contexts is the model's word",
+            "invented contexts are in no index: questions about them tell how far names, columns and rows stand in for contexts",
+        ],
     };
     notes.extend(match ended {
         Ended::Complete => None,

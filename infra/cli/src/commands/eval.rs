@@ -12,8 +12,8 @@ use chrono::{SecondsFormat, Utc};
 use limn_models::{LanguageModel, ModelId};
 use limn_retrieval::eval::{
     Comparison, EvalOptions, EvalQuestion, Evaluation, Explanation, Graded, Grades, Interval,
-    SavedQuestion, calibrate_judge, compare, evaluate, features, read_questions, read_saved,
-    write_saved,
+    KindShares, SavedQuestion, calibrate_judge, compare, evaluate, features, read_questions,
+    read_saved, write_saved,
 };
 use limn_retrieval::judge::{Calibration, Measures};
 use limn_retrieval::{Grading, Searcher};
@@ -333,6 +333,9 @@ fn print(report: &Report) -> io::Result<()> {
         evaluation.latency_ms.p50,
         evaluation.latency_ms.p99
     )?;
+    for (kind, shares) in &evaluation.kinds {
+        print_kind(&mut out, kind, shares)?;
+    }
     if let Some(grades) = &evaluation.grades {
         print_grades(&mut out, grades)?;
     }
@@ -360,6 +363,26 @@ fn print(report: &Report) -> io::Result<()> {
         writeln!(out, "note: {}", one_line(note))?;
     }
     out.flush()
+}
+
+/// The measures of one kind of questions, each with its interval.
+fn print_kind(out: &mut impl Write, kind: &str, of: &KindShares) -> io::Result<()> {
+    writeln!(
+        out,
+        "{}: {}, with 95 % intervals",
+        one_line(kind),
+        plural(of.questions as u64, "question")
+    )?;
+    let per_cent = |it: &Interval| {
+        let (mean, low, high) = (100.0 * it.mean, 100.0 * it.low, 100.0 * it.high);
+        format!("{mean:.1}% ({low:.1} to {high:.1})")
+    };
+    for (k, shares) in &of.k {
+        let (hit, full) = (per_cent(&shares.hit), per_cent(&shares.full));
+        writeln!(out, "{k:>5} hit {hit:<24} full {full}")?;
+    }
+    let Interval { mean, low, high } = of.mrr;
+    writeln!(out, "      mrr {mean:.3} ({low:.3} to {high:.3})")
 }
 
 fn print_grades(out: &mut impl Write, grades: &Grades) -> io::Result<()> {

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 pub const RESAMPLES: usize = 10_000;
 const SEED: u64 = 0x6c69_6d6e;
 
-/// A mean difference and its 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// A mean, mostly of differences, and its 95 % interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The mean over the questions.
     pub mean: f64,
@@ -30,7 +30,7 @@ impl Interval {
     }
 }
 
-/// The intervals of several measures' mean differences, a measure's differences in a row, one for
+/// The intervals of several measures' means, mostly of differences, a measure's in a row, one for
 /// each question. All measures are resampled by the same draws. Zeros where there is no question.
 pub fn paired_bootstrap(measures: &[Vec<f64>]) -> Vec<Interval> {
     let questions = measures.first().map_or(0, Vec::len);

@@ -17,6 +17,7 @@ mod explain;
 mod features;
 mod grades;
 mod judged;
+mod kinds;
 mod saved;
 
 use std::collections::{BTreeMap, HashSet};
@@ -24,7 +25,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::answer::{Mode, Query, RankedTable};
 use crate::error::RetrievalError;
@@ -38,6 +39,7 @@ pub use features::{CandidateFeatures, QuestionFeatures, features};
 use grades::GradedAnswer;
 pub use grades::{Graded, Grades};
 pub use judged::calibrate_judge;
+pub use kinds::{IntervalShares, KindShares};
 pub use saved::{Comparison, Differences, SavedQuestion, compare, read_saved, write_saved};
 use saved::{reciprocal_rank, saved};
 
@@ -51,6 +53,17 @@ pub struct EvalQuestion {
     pub question: String,
     /// The names of the tables that answer it; none does where it is empty.
     pub tables: Vec<String>,
+    /// Which kind of question it is, if the file says so in a text.
+    #[serde(default, deserialize_with = "text_or_none")]
+    pub kind: Option<String>,
+}
+
+/// A text; anything else is none: a file may mean something of its own by a field.
+fn text_or_none<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    Ok(match serde_json::Value::deserialize(value)? {
+        serde_json::Value::String(text) => Some(text),
+        _ => None,
+    })
 }
 
 impl EvalQuestion {
@@ -167,6 +180,8 @@ pub struct Evaluation {
     pub k: BTreeMap<usize, Shares>,
     /// Mean reciprocal rank at the largest k.
     pub mrr: f64,
+    /// The same by kind, with intervals, where questions have one.
+    pub kinds: BTreeMap<String, KindShares>,
     /// See the module's documentation.
     pub latency_ms: Latency,
     /// Questions answered a second, by all threads together.
@@ -243,7 +258,7 @@ pub fn evaluate(
     let mut times: Vec<f64> = asked.iter().map(|(time, ..)| *time).collect();
     times.sort_unstable_by(f64::total_cmp);
     let mut by_k = BTreeMap::new();
-    let (mut mrr, mut run) = (0.0, Vec::new());
+    let (mut mrr, mut run, mut found_at) = (0.0, Vec::new(), BTreeMap::new());
     for &k in &cuts {
         let found: Vec<Vec<String>> = if k == timed {
             asked.iter().map(|(.., (found, _))| found.clone()).collect()
@@ -255,8 +270,9 @@ pub fn evaluate(
         by_k.insert(k, shares(questions, &found));
         if k == largest {
             mrr = mean_reciprocal_rank(questions, &found);
-            run = saved(questions, k, found);
+            run = saved(questions, k, found.clone());
         }
+        found_at.insert(k, found);
     }
     if !questions.iter().any(EvalQuestion::is_answerable) {
         by_k.clear();
@@ -277,6 +293,7 @@ pub fn evaluate(
         grades: (options.query.mode == Mode::Limn).then(|| Grades::of(&graded)),
         k: by_k,
         mrr,
+        kinds: kinds::by_kind(questions, &found_at),
         latency_ms: Latency {
             p50: percentile(&times, 0.50),
             p99: percentile(&times, 0.99),
@@ -390,6 +407,10 @@ mod tests {
     fn questions_are_read_and_errors_name_the_line() {
         let text = "{\"question\": \"a?\", \"tables\": [\"t\"], \"more\": 1}\n\n{\"question\": \"b\", \"tables\": [\"t\", \"u\"]}\n";
         assert_eq!(read_questions(text, "q").unwrap().len(), 2);
+        let kinds = "{\"question\": \"a\", \"tables\": [], \"kind\": \"context\"}\n{\"question\": \"a\", \"tables\": [], \"kind\": 5}";
+        let kinds = read_questions(kinds, "q").unwrap();
+        let kinds: Vec<Option<&str>> = kinds.iter().map(|it| it.kind.as_deref()).collect();
+        assert_eq!(kinds, [Some("context"), None]);
         let feedback = text.to_owned()
             + "{\"question\": \"c\", \"tables\": [], \"table\": \"t\", \"verdict\": \"wrong\"}\n";
         assert_eq!(read_questions(&feedback, "q").unwrap().len(), 2);
@@ -419,6 +440,7 @@ mod tests {
         let question = |tables: &[&str]| EvalQuestion {
             question: "?".into(),
             tables: tables.iter().map(|t| (*t).to_owned()).collect(),
+            kind: None,
         };
         let names = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
         let questions = [

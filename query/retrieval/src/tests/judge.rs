@@ -225,6 +225,7 @@ fn an_evaluation_judges_a_table_of_a_question_once_and_calibrates() {
         EvalQuestion {
             question: QUESTION.into(),
             tables: vec!["science/fish".into()],
+            kind: None,
         };
         4
     ];

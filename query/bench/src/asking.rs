@@ -1,0 +1,298 @@
+//! What becomes of what a visit to a table draws: a question with its tables, or a reason why not.
+
+use std::collections::{BTreeSet, HashSet};
+
+use limn_models::{LanguageModel, quote};
+use limn_sql::SqlError;
+
+use crate::by_context::{self, Of, Request, Source};
+use crate::by_model::{self, NotSaid, Way};
+use crate::datasheet::DATASHEET;
+use crate::keywords::keywords;
+use crate::question::{Context, Kind, Origin, Question};
+use crate::random::Draws;
+use crate::sample::Sample;
+use crate::shelf::{Shelf, Verdict};
+use crate::statement::Statement;
+use crate::{ALIKE, CONTEXTS, MOST_ANSWERING, STATEMENTS, draw, words};
+
+/// What the draws of a visit are for.
+const STATEMENT: u64 = 3;
+const CONTEXT: u64 = 4;
+
+/// What was drawn, or why it becomes no question.
+pub(crate) struct Drawn {
+    pub(crate) at: usize,
+    what: Result<What, &'static str>,
+}
+
+enum What {
+    /// A statement, and the draws behind it.
+    Statement(Statement, Draws),
+    /// A context: where it is from, and its text or what the model is asked for it.
+    Context(Context, String),
+}
+
+/// Why a statement became no question, and what failed of which table if that is why.
+pub(crate) struct Rejected {
+    pub(crate) why: &'static str,
+    pub(crate) failure: Option<(usize, String)>,
+}
+
+impl From<&'static str> for Rejected {
+    fn from(why: &'static str) -> Self {
+        let failure = None;
+        Rejected { why, failure }
+    }
+}
+
+/// A visit to a table.
+pub(crate) struct Asking<'a> {
+    pub(crate) shelf: &'a Shelf,
+    pub(crate) origin: &'a Origin,
+    pub(crate) model: Option<&'a dyn LanguageModel>,
+    pub(crate) table: usize,
+    pub(crate) sample: &'a Sample,
+    pub(crate) round: usize,
+}
+
+impl Asking<'_> {
+    pub(crate) fn draw(&self, at: usize, seen: &HashSet<String>) -> Drawn {
+        let place = [self.origin.seed, STATEMENT, self.round as u64, at as u64];
+        let mut draws = Draws::of(&place);
+        let what = match draw::statement(self.sample, &mut draws) {
+            None => Err("no_column"),
+            Some(statement) if seen.contains(&statement.without_table()) => Err("repeated"),
+            Some(statement) => Ok(What::Statement(statement, draws)),
+        };
+        Drawn { at, what }
+    }
+
+    /// The contexts of a visit: passages of what is recorded, else questions of the datasheet.
+    pub(crate) fn contexts(&self, seen: &HashSet<String>) -> Vec<Drawn> {
+        let entry = &self.shelf.entries[self.table];
+        let passages = entry.contexts.iter().flat_map(|(source, text)| {
+            let passages = by_context::passages(text).into_iter().enumerate();
+            passages.map(|(passage, text)| {
+                let source = source.clone();
+                (Context::Recorded { source, passage }, text)
+            })
+        });
+        let mut all: Vec<(Context, String)> = passages.collect();
+        if entry.contexts.is_empty() {
+            let invented = DATASHEET.into_iter().map(|(name, asked)| {
+                let (datasheet, text) = (name.to_owned(), String::new());
+                (Context::Invented { datasheet, text }, asked.to_owned())
+            });
+            all.extend(invented);
+        }
+        let mut draws = Draws::of(&[self.origin.seed, CONTEXT, self.round as u64]);
+        draws.keep(CONTEXTS, &mut all);
+        let drawn = all.into_iter().enumerate().map(|(at, (context, text))| {
+            let what = match seen.contains(&context.asked(&entry.key.name)) {
+                true => Err("repeated"),
+                false => Ok(What::Context(context, text)),
+            };
+            let at = STATEMENTS + at;
+            Drawn { at, what }
+        });
+        drawn.collect()
+    }
+
+    /// A statement in English, and how it came to that.
+    async fn said(
+        &self,
+        statement: &Statement,
+        draws: &mut Draws,
+    ) -> Result<(String, String), Rejected> {
+        let Some(model) = self.model else {
+            return Ok(words::question(statement, draws));
+        };
+        match by_model::question(model, self.sample, statement, draws).await {
+            Ok((question, way)) => {
+                let way = match way {
+                    Way::Said => "said",
+                    Way::Reworded => "reworded",
+                };
+                Ok((question, format!("{}-{way}", words::shape(statement))))
+            }
+            Err(why) => Err(self.not_said(why)),
+        }
+    }
+
+    fn not_said(&self, why: NotSaid) -> Rejected {
+        let why = match why {
+            NotSaid::NoQuestion => "no_question",
+            NotSaid::Cycle => "cycle",
+            NotSaid::Reworded => "rewording",
+            NotSaid::NoContext => "no_context",
+            NotSaid::Private => "private",
+            NotSaid::NotAnswered => "not_answered",
+            NotSaid::Failed(error) => {
+                return Rejected {
+                    why: "model_failed",
+                    failure: Some((self.table, error.to_string())),
+                };
+            }
+        };
+        why.into()
+    }
+
+    /// The question that what was drawn becomes.
+    pub(crate) async fn ask(&self, drawn: Drawn) -> Result<Question, Rejected> {
+        match drawn.what? {
+            What::Statement(statement, draws) => self.content(drawn.at, statement, draws).await,
+            What::Context(context, text) => self.about(drawn.at, context, &text).await,
+        }
+    }
+
+    /// The question that a statement becomes.
+    async fn content(
+        &self,
+        at: usize,
+        statement: Statement,
+        mut draws: Draws,
+    ) -> Result<Question, Rejected> {
+        let failed = |why, table, error: SqlError| Rejected {
+            why,
+            failure: Some((table, error.to_string())),
+        };
+        match self.shelf.ask(self.table, &statement).await {
+            Verdict::Answers => {}
+            Verdict::DoesNot => return Err("no_row".into()),
+            Verdict::Cannot(error) | Verdict::Unknown(error) => {
+                return Err(failed("failed", self.table, error));
+            }
+        }
+        let others = self.shelf.having(&statement.columns());
+        if others.len() > MOST_ANSWERING {
+            return Err("too_many_tables".into());
+        }
+        let (question, template) = self.said(&statement, &mut draws).await?;
+        let name = |at: usize| self.shelf.entries[at].key.name.clone();
+        let own = name(self.table);
+        let mut tables = vec![own.clone()];
+        for other in others.into_iter().filter(|it| *it != self.table) {
+            match self.shelf.ask(other, &statement).await {
+                Verdict::Answers => tables.push(name(other)),
+                Verdict::DoesNot | Verdict::Cannot(_) => {}
+                Verdict::Unknown(error) => return Err(failed("unsure", other, error)),
+            }
+        }
+        tables.sort_unstable();
+        // Lakes may have tables of one name.
+        tables.dedup();
+        Ok(Question {
+            question,
+            tables,
+            kind: Kind::Content,
+            template,
+            sql: Some(statement.sql(&own)),
+            context: None,
+            table: own,
+            origin: self.origin.clone(),
+            round: self.round,
+            statement: at,
+        })
+    }
+
+    /// The question that a context becomes.
+    async fn about(
+        &self,
+        at: usize,
+        mut context: Context,
+        text: &str,
+    ) -> Result<Question, Rejected> {
+        let Some(model) = self.model else {
+            return Err("no_question".into());
+        };
+        let entry = &self.shelf.entries[self.table];
+        let shown = format!(
+            "Table: {}\n{}",
+            quote(&entry.key.name, by_context::CONTEXT),
+            by_model::shown(self.sample)
+        );
+        let (kind, of) = match &context {
+            Context::Invented { .. } => (Kind::InventedContext, Of::Datasheet(text)),
+            Context::Recorded { .. } => (Kind::Context, Of::Passage(text)),
+        };
+        let source = Source {
+            shown: &shown,
+            of,
+            keywords: &keywords(entry, self.sample),
+        };
+        let request = by_context::request(model, &source).await;
+        let request = request.map_err(|why| self.not_said(why))?;
+        let tables = self.saying(model, &request, kind).await?;
+        if let Context::Invented { text, .. } = &mut context {
+            text.clone_from(&request.context);
+        }
+        let way = match request.way {
+            Way::Said => "said",
+            Way::Reworded => "reworded",
+        };
+        Ok(Question {
+            question: request.question,
+            tables,
+            kind,
+            template: format!("context-{way}"),
+            sql: None,
+            context: Some(context),
+            table: entry.key.name.clone(),
+            origin: self.origin.clone(),
+            round: self.round,
+            statement: at,
+        })
+    }
+
+    /// The tables of which what a request asks for is known: its own, copies, those with the same
+    /// recorded text, and of those that are most alike whichever the model says it of.
+    async fn saying(
+        &self,
+        model: &dyn LanguageModel,
+        request: &Request,
+        kind: Kind,
+    ) -> Result<Vec<String>, Rejected> {
+        let shelf = self.shelf;
+        let has = |at: usize| {
+            let mut recorded = shelf.entries[at].contexts.iter();
+            kind == Kind::Context
+                && recorded.any(|(_, text)| by_context::passages(text).contains(&request.context))
+        };
+        let is_sure = |at: usize| at == self.table || shelf.is_copy(at, self.table) || has(at);
+        let (sure, others): (Vec<usize>, Vec<usize>) =
+            (0..shelf.entries.len()).partition(|at| is_sure(*at));
+        let sought = format!("{} {}", request.question, request.context);
+        let alike = shelf.alike(self.table, &sought).into_iter();
+        let alike: Vec<usize> = alike
+            .filter(|at| others.binary_search(at).is_ok())
+            .collect();
+        let (mut gold, judged) = (sure, alike.len().min(ALIKE));
+        let mut said = 0;
+        for at in alike.into_iter().take(ALIKE) {
+            let known = shelf.entries[at].known();
+            match by_context::answers(model, &request.question, &known).await {
+                Ok(true) => {
+                    said += 1;
+                    gold.push(at);
+                }
+                Ok(false) => {}
+                Err(error) => {
+                    return Err(Rejected {
+                        why: "unsure",
+                        failure: Some((at, error.to_string())),
+                    });
+                }
+            }
+        }
+        // Where most that were looked at answer, others that were not may do so, too.
+        if 2 * said > judged {
+            return Err("vague".into());
+        }
+        let names = gold
+            .into_iter()
+            .map(|at| shelf.entries[at].key.name.clone());
+        let names: BTreeSet<String> = names.collect();
+        Ok(names.into_iter().collect())
+    }
+}

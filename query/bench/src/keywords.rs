@@ -1,0 +1,87 @@
+//! Whether a question gives a table away by its words: what full text would find it by.
+//!
+//! Words are compared as the full-text index has them: identifiers taken apart, stemmed, without
+//! words that say nothing. A model is never asked.
+
+use std::collections::{BTreeSet, HashSet};
+
+use limn_retrieval::content_terms;
+use limn_segment::analyzer::analyze;
+
+use crate::sample::{ColumnKind, Sample};
+use crate::shelf::Entry;
+
+/// Letters of a word that says something.
+const SHORTEST: usize = 3;
+/// Words in a row that are copied.
+const COPIED: usize = 3;
+/// Words that any request for a table has.
+const ANY: &str = "table tables data dataset database record records file";
+
+/// The words of a table: of its name, its columns, and the texts of its sample.
+pub(crate) fn keywords(entry: &Entry, sample: &Sample) -> HashSet<String> {
+    let mut words: HashSet<String> = content_terms(&entry.key.name).into_iter().collect();
+    words.extend(entry.names.iter().flat_map(|it| content_terms(it)));
+    for at in sample.places(ColumnKind::Text) {
+        let values = (0..sample.rows.len()).filter_map(|row| sample.value(row, at));
+        words.extend(values.flat_map(content_terms));
+    }
+    let any: HashSet<String> = analyze(ANY).into_iter().collect();
+    words.retain(|it| it.chars().count() >= SHORTEST && !any.contains(it));
+    words
+}
+
+/// The words of a question, as it has them, that are of the table or that it copies of the context.
+pub(crate) fn shared(
+    question: &str,
+    keywords: &HashSet<String>,
+    context: &str,
+) -> BTreeSet<String> {
+    let is_letter = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'');
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|c| !is_letter(c)).filter(|it| !it.is_empty());
+        words.map(str::to_lowercase).collect()
+    };
+    let own = question.split(|c| !is_letter(c));
+    let is_keyword = |it: &&str| analyze(it).iter().any(|term| keywords.contains(term));
+    let mut found: BTreeSet<String> = own.filter(is_keyword).map(str::to_lowercase).collect();
+    let (asked, said) = (words(question), words(context));
+    let said: HashSet<&[String]> = said.windows(COPIED).collect();
+    let copied = asked.windows(COPIED).filter(|it| said.contains(it));
+    // Words in a row that say nothing are anybody's.
+    let copied = copied.map(|it| it.join(" "));
+    found.extend(copied.filter(|it| !limn_retrieval::says_nothing(it)));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::tests::{LAKES, sample};
+    use crate::shelf::tests::entry;
+
+    #[test]
+    fn names_cells_and_copied_words_are_found_in_any_form() {
+        let entry = entry("geo/SwissLakes", &["lake_name", "canton", "depth", "since"]);
+        let words = keywords(&entry, &sample(&LAKES));
+        let context = "It was gathered by divers on behalf of the federal office, year by year.";
+        let shared = |question: &str| -> Vec<String> {
+            self::shared(question, &words, context)
+                .into_iter()
+                .collect()
+        };
+        assert_eq!(
+            shared("Who measured the depths of LAKES near Thun?"),
+            ["depths", "lakes", "thun"]
+        );
+        assert_eq!(
+            shared("What was gathered by divers each summer?"),
+            ["gathered by divers", "was gathered by"]
+        );
+        assert!(
+            shared("Which table did people in wetsuits bring together for the state?").is_empty()
+        );
+        assert!(shared("Which data do I need, of the …?").is_empty());
+        assert_eq!(shared("swissLakes"), ["swisslakes"]);
+    }
+}
