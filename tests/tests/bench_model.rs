@@ -133,7 +133,7 @@ fn scripted(asked: &Asked) -> Option<String> {
         match fate_of_context(question) {
             "no_context" => "No.".to_owned(),
             fate => {
-                let mark = number(between(user, "Table: ", "\n")) + number(question);
+                let mark = number(between(user, "name: ", "\n")) + number(question);
                 format!("Helpers of the watch put it together on long walks, {fate} m{mark}x.")
             }
         }
@@ -153,7 +153,7 @@ fn scripted(asked: &Asked) -> Option<String> {
         }
     } else if asked.system.starts_with("Somebody asks for a table") {
         let mark = format!(" m{}", between(user, " for m", "?"));
-        let known = user.split("Asked for:").next().unwrap();
+        let known = user.split("<question>").next().unwrap();
         let is_so = known.contains(&mark) && !known.contains("not_answered");
         if is_so { "yes" } else { "no" }.to_owned()
     } else {

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use limn_models::{LanguageModel, quote};
 use limn_sql::SqlError;
+use limn_store::one_line;
 
 use crate::by_context::{self, Of, Request, Source};
 use crate::by_model::{self, NotSaid, Way};
@@ -16,6 +17,8 @@ use crate::shelf::{Shelf, Verdict};
 use crate::statement::Statement;
 use crate::{ALIKE, CONTEXTS, MOST_ANSWERING, STATEMENTS, draw, words};
 
+/// Characters of a table's name that prompts show.
+const NAME: usize = 200;
 /// What the draws of a visit are for.
 const STATEMENT: u64 = 3;
 const CONTEXT: u64 = 4;
@@ -207,11 +210,11 @@ impl Asking<'_> {
             return Err("no_question".into());
         };
         let entry = &self.shelf.entries[self.table];
-        let shown = format!(
-            "Table: {}\n{}",
-            quote(&entry.key.name, by_context::CONTEXT),
-            by_model::shown(self.sample)
+        let named = format!(
+            "<table>\nname: {}\n",
+            quote(&one_line(&entry.key.name), NAME)
         );
+        let shown = by_model::shown(self.sample).replacen("<table>\n", &named, 1);
         let (kind, of) = match &context {
             Context::Invented { .. } => (Kind::InventedContext, Of::Datasheet(text)),
             Context::Recorded { .. } => (Kind::Context, Of::Passage(text)),
@@ -262,6 +265,9 @@ impl Asking<'_> {
         let is_sure = |at: usize| at == self.table || shelf.is_copy(at, self.table) || has(at);
         let (sure, others): (Vec<usize>, Vec<usize>) =
             (0..shelf.entries.len()).partition(|at| is_sure(*at));
+        if sure.len() > MOST_ANSWERING {
+            return Err("too_many_tables".into());
+        }
         let sought = format!("{} {}", request.question, request.context);
         let alike = shelf.alike(self.table, &sought).into_iter();
         let alike: Vec<usize> = alike
@@ -270,7 +276,7 @@ impl Asking<'_> {
         let (mut gold, judged) = (sure, alike.len().min(ALIKE));
         let mut said = 0;
         for at in alike.into_iter().take(ALIKE) {
-            let known = shelf.entries[at].known();
+            let known = by_context::nearest_passage(&shelf.entries[at].known(), &sought);
             match by_context::answers(model, &request.question, &known).await {
                 Ok(true) => {
                     said += 1;

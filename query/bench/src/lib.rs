@@ -21,9 +21,9 @@
 //!   the columns does. A question of which that could not be found out is rejected.
 //! - Columns that the index withholds, or that hold what is somebody's own, are in no statement;
 //!   values of a private form are in none either.
-//! - Seed, snapshot, mode and prefix decide the questions: a run that goes on after an interruption
-//!   makes those that it would have made. Only a statement that takes too long at one time and not
-//!   at another can differ.
+//! - Seed, snapshot, mode, model, kinds and prefix decide the questions, with both kinds also
+//!   their number: a run that goes on after an interruption makes those that it would have made.
+//!   Only a statement that takes too long at one time and not at another can differ.
 //! - Nothing is written to the index or the lake: invented contexts stand in the file of questions
 //!   alone.
 //!

@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
@@ -76,7 +77,7 @@ struct JoinsState {
     /// Once they were asked for: one reading, for which all wait.
     reading: Option<JoinsReading>,
     /// Those of an older snapshot until they are read, of which most files may be the same.
-    older: Option<Arc<JoinGraphs>>,
+    older: Option<JoinsReading>,
 }
 
 type JoinsReading = Shared<BoxFuture<'static, Result<Arc<JoinGraphs>, Problem>>>;
@@ -85,9 +86,7 @@ impl Joins {
     /// Those of a snapshot that comes after.
     fn next(&self) -> Joins {
         let state = self.state();
-        let read = state.reading.as_ref().and_then(Shared::peek);
-        let read = read.and_then(|it| it.as_ref().ok());
-        let older = read.or(state.older.as_ref()).cloned();
+        let older = state.reading.as_ref().or(state.older.as_ref()).cloned();
         Joins(std::sync::Mutex::new(JoinsState {
             reading: None,
             older,
@@ -114,12 +113,20 @@ impl Joins {
         let begin = || {
             let (index, snapshot) = (index.clone(), Arc::clone(snapshot));
             let read = async move {
+                // It goes on from what is still being read of an older one, and reads no file twice.
+                let older = match older {
+                    Some(older) => older.await.ok(),
+                    None => None,
+                };
                 let graphs = match older {
                     Some(older) => older.read_next(&index, &snapshot).await?,
                     None => JoinGraphs::read(&index, &snapshot).await?,
                 };
                 Ok(Arc::new(graphs))
             };
+            // A panic is one failed reading, of which the next one knows nothing.
+            let read = AssertUnwindSafe(read).catch_unwind();
+            let read = read.map(|it| it.unwrap_or_else(|_| Err(Problem::internal())));
             let read = read.boxed().shared();
             drop(tokio::spawn(read.clone()));
             read

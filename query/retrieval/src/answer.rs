@@ -130,8 +130,8 @@ pub struct Hit {
     pub lexical: f32,
     /// The semantic score, likewise.
     pub semantic: f32,
-    /// The share of the words of the table's own name that the question has: 0 to 1. 0 in plain
-    /// mode, as the next one.
+    /// The share of the words of the table's own name that the question has: 0 to 1; of a table
+    /// with copies that of the one that fits best, as the next one. Both are 0 in plain mode.
     pub name_match: f32,
     /// The share of the question's words, as of `covered`, that texts about the table have.
     pub context_match: f32,

@@ -8,12 +8,12 @@
 //! Who asks for words alone or for meaning alone (α of 1 or 0) gets that, without features.
 
 use limn_segment::analyzer::analyze;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::lexical::{Found, Scratch};
 
 /// How much the features of a table count beside the formula's score, each 0 or more.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
     /// The meaning's side once more ([`Hit::semantic`](crate::Hit::semantic)).
     pub meaning: f32,

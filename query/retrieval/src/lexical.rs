@@ -84,6 +84,10 @@ impl Held {
     }
 
     fn add(&mut self, id: u32, word: u64) {
+        // The 65th word and those after it have no bit.
+        if word == 0 {
+            return;
+        }
         let words = &mut self.words[id as usize];
         if *words == 0 {
             self.touched.push(id);

@@ -10,18 +10,19 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use chrono::{SecondsFormat, Utc};
 use limn_models::{LanguageModel, ModelId};
+use limn_retrieval::Grading;
 use limn_retrieval::eval::{
     Comparison, EvalOptions, EvalQuestion, Evaluation, Explanation, Graded, Grades, Interval,
-    KindShares, SavedQuestion, calibrate_judge, compare, evaluate, features, read_questions,
-    read_saved, write_saved,
+    KindShares, SavedQuestion, calibrate_judge, compare, evaluate, read_questions, read_saved,
+    write_saved,
 };
 use limn_retrieval::judge::{Calibration, Measures};
-use limn_retrieval::{Grading, Searcher};
 use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::EvalArgs;
 use crate::commands::explained::{explained, print as print_explained};
+use crate::commands::features::save_features;
 use crate::commands::judge::{self, Cost};
 use crate::commands::{joins_of, language_model, open_searcher, print_json, query, sets};
 use crate::progress::QuestionBar;
@@ -178,24 +179,6 @@ pub fn read(path: &Path, what: &str, flag: &str) -> anyhow::Result<String> {
     fs::read_to_string(path)
         .with_context(|| format!("cannot read {what} {}", path.display()))
         .map_err(|error| anyhow::anyhow!("{error:#}; check {flag}"))
-}
-
-/// Keeps the candidates of each question with their features.
-fn save_features(
-    path: &Path,
-    searcher: &Searcher,
-    questions: &[EvalQuestion],
-    options: &EvalOptions,
-) -> anyhow::Result<()> {
-    let mut lines = Vec::new();
-    for question in questions {
-        let kept = features(searcher, question, &options.query)?;
-        serde_json::to_writer(&mut lines, &kept)?;
-        lines.push(b'\n');
-    }
-    fs::write(path, lines)
-        .with_context(|| format!("'{}' cannot be written", path.display()))
-        .map_err(|error| anyhow::anyhow!("{error:#}; check --features"))
 }
 
 fn save(path: &Path, run: &[SavedQuestion]) -> anyhow::Result<()> {

@@ -13,6 +13,7 @@ pub mod encoders;
 pub mod endpoint_embedder;
 pub mod eval;
 mod explained;
+mod features;
 pub mod gc;
 pub mod index;
 pub mod joins;

@@ -152,6 +152,7 @@ pub async fn joins(
         None => None,
     };
     let graphs = in_time(node, grant, grant.until).await?;
+    let graphs = graphs.ok_or_else(|| Problem::unavailable(STILL_READ, "ask again soon"))?;
     let mut answer = JoinsAnswer {
         table: name.clone(),
         lake: lake.clone(),
@@ -160,10 +161,6 @@ pub async fn joins(
         partners: with.is_none().then(Vec::new),
         path: with.is_some().then_some(None),
         notes: Vec::new(),
-    };
-    let Some(graphs) = graphs else {
-        answer.notes.push(format!("{STILL_READ}: ask again soon"));
-        return Ok(answer);
     };
     if graphs.of_lake(&lake).is_none() {
         answer.notes.push(
@@ -295,6 +292,7 @@ mod tests {
     use crate::NodeOptions;
     use crate::access::{Access, Caller};
     use crate::answers::{CellsRequest, SearchMode, SearchRequest, cells, search};
+    use crate::problem::Code;
 
     const PATIENCE: Duration = Duration::from_millis(600);
     /// What a read of the store takes from some time on.
@@ -366,8 +364,8 @@ mod tests {
                 table: "orders".to_owned(),
                 ..JoinsRequest::default()
             };
-            let answer = joins(&node, &grant, &request).await.unwrap();
-            (answer.partners.unwrap().len(), answer.notes)
+            let answer = joins(&node, &grant, &request).await?;
+            Ok::<_, Problem>(answer.partners.unwrap().len())
         };
         let is_said = |notes: &[String]| notes.iter().any(|it| it.starts_with(STILL_READ));
         let all = tokio::join!(
@@ -377,18 +375,18 @@ mod tests {
             of_joins()
         );
         assert!(start.elapsed() < PATIENCE * 2, "{:?}", start.elapsed());
-        let (ranked, set, cells, (partners, notes)) = all;
-        for notes in [&ranked, &set, &cells, &notes] {
+        let (ranked, set, cells, partners) = all;
+        for notes in [&ranked, &set, &cells] {
             assert!(is_said(notes), "{notes:?}");
         }
-        assert_eq!(partners, 0);
+        // No partner would be an answer of another kind.
+        assert_eq!(partners.unwrap_err().code, Code::Unavailable);
 
         // They were read on, once, though nobody waited.
         tokio::time::sleep(SLOW).await;
         assert!(!is_said(&of_search(None).await));
         assert!(!is_said(&of_search(Some(SearchMode::Set)).await));
         assert!(!is_said(&of_cells().await));
-        let (partners, notes) = of_joins().await;
-        assert!(partners == 1 && !is_said(&notes), "{notes:?}");
+        assert_eq!(of_joins().await.unwrap(), 1);
     }
 }

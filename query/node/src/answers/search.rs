@@ -174,9 +174,10 @@ pub struct SearchResult {
     pub lexical: f32,
     /// The meaning's side, likewise.
     pub semantic: f32,
-    /// The share of the words of the table's own name that the question has: 0 to 1.
+    /// The share of the words of the table's own name that the question has: 0 to 1; of a table
+    /// with copies that of the one that fits best.
     pub name_match: f32,
-    /// The share of the question's words that texts about the table have: 0 to 1.
+    /// The share of the question's words that texts about the table have, likewise.
     pub context_match: f32,
     /// The judge's word; null where there was none.
     pub judged: Option<bool>,
