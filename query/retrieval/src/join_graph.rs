@@ -108,7 +108,8 @@ impl JoinGraph {
             .map(move |edge| (edge, other_end(edge, table)))
     }
 
-    /// The surest of a table's edges, so many at most; of one kind, if it is said.
+    /// The surest of a table's edges, so many at most; of one kind, if it is said. Of equally sure
+    /// ones those to tables that are kept aside, as backups are, come last.
     #[must_use]
     pub fn partners(
         &self,
@@ -121,7 +122,9 @@ impl JoinGraph {
         let fits = |it: &(&JoinRecord, &str)| kind.is_none_or(|kind| it.0.kind == kind);
         let mut edges: Vec<(&JoinRecord, &str)> = edges.filter(fits).collect();
         edges.sort_by(|(a, to), (b, other)| {
-            let names = || (*to, own_columns(a, table)).cmp(&(*other, own_columns(b, table)));
+            let place = |name| (is_aside(name), name);
+            let (one, two) = (place(*to), place(*other));
+            let names = || (one, own_columns(a, table)).cmp(&(two, own_columns(b, table)));
             b.score.total_cmp(&a.score).then_with(names)
         });
         let edges = edges.into_iter().take(most);
@@ -291,11 +294,15 @@ impl Default for Step<'_> {
 }
 
 impl Step<'_> {
-    /// Of ways that are as sure the first by names.
+    /// Of ways that are as sure those by tables that are not kept aside; then the first by names.
     fn is_surer(&self, other: &Step<'_>) -> bool {
         let names = |it: &Step<'_>| {
             let (edge, before) = it.by?;
-            Some((before.to_owned(), edge.left_columns.clone()))
+            Some((
+                is_aside(before),
+                before.to_owned(),
+                edge.left_columns.clone(),
+            ))
         };
         let by_score = self.score.total_cmp(&other.score);
         by_score
@@ -424,6 +431,20 @@ mod tests {
         assert_eq!(way(&graph, "a", "nowhere"), None);
         let sees = |edge: &JoinRecord| edge.left != "d" && edge.right != "d";
         assert_eq!(graph.path("a", "e", &sees), None);
+        let edges = vec![
+            edge("staff", "backup/towns", 0.9),
+            edge("staff", "towns", 0.9),
+            edge("towns", "regions", 0.9),
+            edge("backup/towns", "regions", 0.9),
+        ];
+        let kept_aside = JoinGraph::of(edges);
+        let partners = kept_aside.partners("staff", None, 10, &|_| true);
+        let partners: Vec<&str> = partners.iter().map(|it| it.partner.as_str()).collect();
+        assert_eq!(partners, ["towns", "backup/towns"]);
+        assert_eq!(
+            way(&kept_aside, "staff", "regions"),
+            names(&["towns", "regions"])
+        );
         let partners = graph.partners("b", None, 10, &sees);
         assert!(partners.iter().all(|it| it.partner != "d"));
     }
