@@ -30,7 +30,7 @@ fn shop() -> TempDir {
             at % 40
         )
     });
-    write("geo/towns.csv", "town,mayor", 30, &|at| {
+    write("geo/places.csv", "town,mayor", 30, &|at| {
         format!("hamlet {at},person {at}")
     });
     // Scores are from the least to the best of the candidates: none of the others is the least.
@@ -58,12 +58,12 @@ fn what_joins_the_first_table_comes_right_behind_it() {
     let alone = search(&index, &["--json", "--alone"]).ok();
     assert_eq!(
         names(&alone),
-        ["sales/orders", "geo/towns", "crm/customers"]
+        ["sales/orders", "geo/places", "crm/customers"]
     );
     let answer = search(&index, &["--json"]).ok();
     assert_eq!(
         names(&answer),
-        ["sales/orders", "crm/customers", "geo/towns"]
+        ["sales/orders", "crm/customers", "geo/places"]
     );
     let by = json!({"partner": "sales/orders", "columns": ["code"], "partner_columns": ["buyer"]});
     assert_eq!(answer["results"][1]["joined"], by);
@@ -101,7 +101,7 @@ fn a_node_tells_of_joins_to_who_may_see_values() {
     assert_eq!(names(&answer)[1], "crm/customers");
     assert_eq!(answer["results"][1]["joined"]["columns"], json!(["code"]));
     let one_by_one = search(&all, "&mode=tables");
-    assert_eq!(names(&one_by_one)[1], "geo/towns");
+    assert_eq!(names(&one_by_one)[1], "geo/places");
     // That values agree would confirm a guess of them.
     let answer = search(&blind, "");
     let joined = answer["results"].as_array().unwrap().iter();
@@ -118,7 +118,7 @@ fn a_miss_is_explained() {
     let questions = scratch.path().join("questions.jsonl");
     let lines = [
         json!({"question": "amount of the orders", "tables": ["sales/orders"]}),
-        json!({"question": "amount of orders by mayor zzgrubl", "tables": ["geo/towns", "no/table"]}),
+        json!({"question": "amount of orders by mayor zzgrubl", "tables": ["geo/places", "no/table"]}),
         json!({"question": "order amount", "tables": ["crm/customers"]}),
     ];
     let lines: Vec<String> = lines.iter().map(Value::to_string).collect();

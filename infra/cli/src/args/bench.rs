@@ -45,7 +45,7 @@ pub struct MakeBenchArgs {
     /// Which kinds of questions: about rows, about what the index has recorded of tables (where it
     /// has nothing, the model invents it), or half of each; templates make content questions only
     /// [default: content; with --mode model both]
-    #[arg(long, value_enum)]
+    #[arg(help_heading = MORE, long, value_enum)]
     pub kinds: Option<BenchKinds>,
     /// Write the questions to a file, and go on with what it has of them [default: standard
     /// output]

@@ -34,7 +34,7 @@ pub struct SearchOptions {
     #[arg(help_heading = MORE, long)]
     pub plain: bool,
     /// What scores tables.
-    #[arg(long, value_enum, default_value_t = RankingArg::Learned, conflicts_with = "plain")]
+    #[arg(help_heading = MORE, long, value_enum, default_value_t = RankingArg::Learned, conflicts_with = "plain")]
     pub ranking: RankingArg,
 }
 
