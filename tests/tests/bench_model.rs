@@ -273,7 +273,7 @@ fn contexts_are_asked_for_without_words_of_their_tables() {
     assert_eq!(listing(&lake.at("index")), before);
     assert!(!report["notes"].to_string().contains("easier"), "{report}");
 
-    // What is measured is told by kind.
+    // What is measured is reported by kind.
     let (index, file) = (lake.at("index"), lake.at("q.jsonl"));
     let command = ["eval", "--index", text(&index), "--questions", text(&file)];
     let scores = limn(&[&command[..], &["--json"]].concat()).ok();

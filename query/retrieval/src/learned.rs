@@ -34,7 +34,7 @@ impl Weights {
         contexts: 0.0,
     };
 
-    /// What was learned of five corpora (docs/ranking.md).
+    /// What was learned of four corpora (docs/ranking.md).
     pub const LEARNED: Weights = Weights {
         meaning: 0.05,
         covered: 0.05,
