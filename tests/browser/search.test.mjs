@@ -29,7 +29,7 @@ test("a question is answered, and kept in the address", () =>
     assert.equal(await first.locator("svg.scores").isVisible(), true);
     assert.match(
       await first.locator("svg.scores").getAttribute("aria-label"),
-      /words [\d.–]+, meaning [\d.–]+; .*(judge|judged)/,
+      /words [\d.–]+, meaning [\d.–]+, name [\d.–]+, contexts [\d.–]+; .*(judge|judged)/,
     );
     assert.ok((await first.locator(".facts").textContent()).includes("rows"));
     await page.reload();
