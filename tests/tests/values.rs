@@ -17,7 +17,24 @@ fn code(at: usize) -> String {
     format!("ACME-{:05}", at * 7919 % 100_000)
 }
 
-/// A lake of customers in two files, and of tables whose codes look alike.
+/// A day's export: too few values for a list of their own.
+fn write_export(root: &Path, day: usize) {
+    let rows = lines("parcel,carrier,weight", day * 30..(day + 1) * 30, |at| {
+        let carrier = ["Cargo Nord", "Post", "Rabe"][at % 3];
+        format!("PX{:06}-K,{carrier},{}.5", at * 7919 % 1_000_000, at % 40)
+    });
+    lake::write(
+        root,
+        &format!("exports/parcels/2025-01-{:02}.csv", day + 1),
+        &rows,
+    );
+}
+
+fn parcel(day: usize, row: usize) -> String {
+    format!("PX{:06}-K", (day * 30 + row) * 7919 % 1_000_000)
+}
+
+/// A lake of customers in two files, of daily exports, and of tables whose codes look alike.
 fn write_lake(root: &Path) {
     let customers = |part: usize| {
         let rows = part * 2000..(part + 1) * 2000;
@@ -30,6 +47,7 @@ fn write_lake(root: &Path) {
     };
     lake::write(root, "crm/customers/2024.csv", &customers(0));
     lake::write(root, "crm/customers/2025.csv", &customers(1));
+    (0..20).for_each(|day| write_export(root, day));
     for other in 0..6 {
         let rows = lines("code,amount,note", 0..300, |at| {
             format!("ACME-{other}-{at},{at},acme note {at}")
@@ -95,6 +113,15 @@ fn a_value_among_thousands_finds_its_table_and_names_its_column() {
             assert!(exact.iter().any(is_shown), "{question}: {exact:?}");
         }
     }
+    for (day, row) in (0..20).map(|day| (day, day * 11 % 30)) {
+        let value = parcel(day, row);
+        let answer = ask(&index, &format!("where is {value}"));
+        let found = (first(&answer).0, first(&answer).1.join(", "));
+        assert_eq!(
+            found,
+            ("exports/parcels", format!("code {value} in parcel"))
+        );
+    }
     let answer = ask(&index, "balance of Anna Badofisenba");
     assert_eq!(
         first(&answer),
@@ -127,11 +154,17 @@ fn a_run_that_reads_one_file_keeps_the_values_of_the_others() {
     });
     lake::write(&lake, "crm/customers/2026.csv", &more);
     std::fs::remove_file(lake.join("sales/orders_3.csv")).unwrap();
+    write_export(&lake, 20);
     let update = index_hashed(&lake, &index, &["--no-compact"]).ok();
-    assert_eq!(update["objects"]["read"], 1, "{update}");
-    for (value, table) in [(code(1999), true), ("NEW-00321".to_owned(), true)] {
+    assert_eq!(update["objects"]["read"], 2, "{update}");
+    for (value, table) in [
+        (code(1999), "crm/customers"),
+        ("NEW-00321".to_owned(), "crm/customers"),
+        (parcel(3, 17), "exports/parcels"),
+        (parcel(20, 17), "exports/parcels"),
+    ] {
         let answer = ask(&index, &format!("orders of customer {value}"));
-        assert_eq!(first(&answer).0 == "crm/customers", table, "{value}");
+        assert_eq!(first(&answer).0, table, "{value}");
     }
     // A build from scratch, by other workers and into other shards, has the same, and so has what
     // compaction makes of it.

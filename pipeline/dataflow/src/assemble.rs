@@ -153,6 +153,8 @@ pub struct Assembler {
     pub forget: Contexts,
     /// Whose values are kept out of the index.
     pub redact: Redact,
+    /// Whether values are looked up by their hashes.
+    pub keeps_values: bool,
     /// Where tables are counted from here on.
     pub room: Room,
 }
@@ -391,6 +393,7 @@ impl Assembler {
         }
         let holder = |file| self.holder(group, &files, file);
         let values = summary.as_mut().map(|it| DraftValues::taken(it, holder));
+        let values = values.filter(|_| self.keeps_values);
         let mut values = values.unwrap_or_else(DraftValues::none);
         let mut now = None;
         if let (Some(old), Some(whole), true) = (old, &summary, failures.is_empty())

@@ -13,7 +13,7 @@ use crate::profile::ColumnProfile;
 use crate::sample::{RowSample, SampledRow};
 use crate::sensitive::Sensitive;
 use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary, InFiles, TableSummary};
-use crate::value_hashes::{FileHashes, file_id};
+use crate::value_hashes::{FewValues, FileHashes, file_id};
 
 /// Notations of one column that a note names.
 const NOTATIONS_NAMED: usize = 4;
@@ -319,6 +319,7 @@ fn merge_column(
         .map(|(data_type, profile)| (data_type, profile.as_ref()))
         .collect();
     let (mut data_type, profile) = ColumnProfile::merge(&parts);
+    let hashes = hashes(column, files, &profile);
     if let Some(logged) = logged {
         data_type = logged.data_type.clone();
         described = logged.description.clone().or(described);
@@ -336,25 +337,43 @@ fn merge_column(
         left_out: false,
         arrow_type: None,
         description: described,
-        hashes: hashes(column, files),
+        hashes,
     }
 }
 
-/// The hashes of a column's values, file by file.
-fn hashes(column: &UnionColumn<'_>, files: &[FilePart<'_>]) -> Vec<FileHashes> {
-    let of_file = |(f, source): &(usize, Source)| {
-        let Source::Column(c) = *source else {
-            return None;
-        };
-        let file = files.get(*f)?;
-        let own = file.summary.columns.get(c)?.hashes.first()?;
-        Some(FileHashes {
-            file: file_id(file.path),
-            column: u32::try_from(c).ok()?,
-            hashes: own.hashes.clone(),
-        })
-    };
-    column.sources.iter().filter_map(of_file).collect()
+/// The hashes of a column's values: the lists of files that have many, and one of what all files
+/// with few have together, where the table has more than its texts write out.
+fn hashes(
+    column: &UnionColumn<'_>,
+    files: &[FilePart<'_>],
+    profile: &ColumnProfile,
+) -> Vec<FileHashes> {
+    let mut few = FewValues::default();
+    let mut lists = Vec::new();
+    for (f, source) in &column.sources {
+        let file = &files[*f];
+        match *source {
+            Source::Key(k) => few.add_key(file.partition[k].1.as_deref()),
+            Source::Column(c) => {
+                let own = &file.summary.columns[c];
+                if own.profile.frequent.is_whole() {
+                    few.add_column(&own.data_type, &own.profile.frequent);
+                } else if let (Some(list), Ok(column)) = (own.hashes.first(), u32::try_from(c)) {
+                    lists.push(FileHashes {
+                        file: file_id(file.path),
+                        column,
+                        hashes: list.hashes.clone(),
+                    });
+                }
+            }
+        }
+    }
+    let is_written_out = profile.frequent.is_complete() || profile.frequent.is_withheld();
+    let few = few.list().filter(|_| !is_written_out);
+    few.map(FileHashes::of_own)
+        .into_iter()
+        .chain(lists)
+        .collect()
 }
 
 impl InFiles {

@@ -8,6 +8,9 @@
 //! zero, for the least *d* that leaves few enough. So what is kept is a function of the set of
 //! values and not of their order.
 //!
+//! Of a column of few values its sketch has them all, and no list is made while its file is read.
+//! Where files with few values make a table with many, [`FewValues`] makes the list of all of them.
+//!
 //! [`ValueHashes`] is the sorted list, packed: differences in Rice's code, two bits or so above
 //! what such a list must take.
 
@@ -23,8 +26,10 @@ use crate::rice;
 use crate::value_key::{HASH_BITS, hash_of_value};
 
 pub(crate) mod collected;
+mod few;
 
 pub use collected::FileValues;
+pub(crate) use few::FewValues;
 
 /// What is kept of the values of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +40,8 @@ pub struct KeptValues {
     pub hides_personal: bool,
 }
 
+/// A column of which one value in so many is longer is free text.
+const LONG_ONES: u64 = 4;
 /// What is longer is no name or code.
 const LONGEST: usize = 64;
 /// Digits of the shortest number that is looked up.
@@ -150,7 +157,8 @@ impl<'de> Deserialize<'de> for ValueHashes {
 /// The hashes of one column of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileHashes {
-    /// The [`file_id`] of the file; 0 in the summary of the file itself.
+    /// The [`file_id`] of the file; 0 in the summary of the file itself, and of the list that a
+    /// table's files with few values have together.
     #[serde(rename = "f", default)]
     pub file: u64,
     /// Which of its columns, from 0; likewise.
@@ -167,7 +175,7 @@ impl FileHashes {
         size_of::<FileHashes>() as u64 + self.hashes.as_ref().map_or(0, ValueHashes::held)
     }
 
-    /// Those of a column in the summary of its file.
+    /// Those of a column that need no file to be named.
     pub(crate) fn of_own(hashes: ValueHashes) -> FileHashes {
         FileHashes {
             file: 0,

@@ -8,14 +8,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{KeptValues, LONGEST, ValueHashes, is_sought, is_within, longest, looked_up_by};
+use super::{
+    KeptValues, LONG_ONES, LONGEST, ValueHashes, is_sought, is_within, longest, looked_up_by,
+};
 use crate::data_type::DataType;
 use crate::infer::classify;
 use crate::privacy::is_private;
 use crate::value_key::HASH_BITS;
 
-/// A column of which one value in so many is longer is free text.
-const LONG_ONES: u64 = 4;
 /// Hashes that wait to be packed, at least.
 const WAITING: usize = 64;
 /// As a share of those that are packed: one in so many waits, or is above what may be.

@@ -1,0 +1,119 @@
+//! The list of what files with few values have together: a daily export of 50 rows has no list of
+//! its own, and a year of them has more values than a table's sketch keeps.
+
+use super::{LONG_ONES, LONGEST, ValueHashes, is_sought, looked_up_by};
+use crate::data_type::DataType;
+use crate::infer::classify;
+use crate::values::Frequent;
+
+/// The hashes of values of a table's column that its files' sketches have whole.
+#[derive(Debug, Default)]
+pub(crate) struct FewValues(Vec<u64>);
+
+impl FewValues {
+    /// Takes all values of a file's column of this type, as they are looked up if the file had many
+    /// (no free text).
+    pub(crate) fn add_column(&mut self, data_type: &DataType, values: &Frequent) {
+        if !is_sought(data_type) {
+            return;
+        }
+        let long = values.sample().filter(|(value, _)| value.len() > LONGEST);
+        if long.count() as u64 * LONG_ONES <= values.len() as u64 {
+            self.add(values.sample().map(|(value, _)| value));
+        }
+    }
+
+    /// Takes the value of a partition key.
+    pub(crate) fn add_key(&mut self, value: Option<&str>) {
+        let value = value.into_iter();
+        self.add(value.filter(|value| is_sought(&classify(value))));
+    }
+
+    fn add<'a>(&mut self, values: impl Iterator<Item = &'a str>) {
+        self.0.extend(values.filter_map(looked_up_by));
+    }
+
+    /// The list of all; `None` where there are none.
+    pub(crate) fn list(self) -> Option<ValueHashes> {
+        let mut hashes = self.0;
+        hashes.sort_unstable();
+        hashes.dedup();
+        (!hashes.is_empty()).then(|| ValueHashes::new(&hashes, 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use crate::{
+        ColumnBuilder, FilePart, FileSummary, FileValues, KeptValues, RowSample, TableSummary,
+        looked_up_by,
+    };
+
+    fn file(codes: &[u16]) -> FileSummary {
+        let values = FileValues::new(KeptValues {
+            most: 10_000,
+            hides_personal: false,
+        });
+        let mut column = ColumnBuilder::new("code").hashing(&values);
+        let code = |code: &u16| format!("A-{code:05}");
+        codes
+            .iter()
+            .for_each(|it| column.push(Some(code(it).as_str())));
+        FileSummary {
+            columns: vec![column.finish(true)],
+            rows: codes.len() as u64,
+            rows_exact: true,
+            sample: RowSample::default(),
+            ..FileSummary::default()
+        }
+    }
+
+    proptest! {
+        /// However the rows of a table are cut into files, its lists have all values, unless its
+        /// sketch has them; and files of a catalog, whose own lists are elsewhere, give the same.
+        #[test]
+        fn every_value_of_many_files_is_in_a_list(
+            rows in proptest::collection::vec(0..2_000u16, 1..600),
+            cut in 1..300usize,
+        ) {
+            let files: Vec<FileSummary> = rows.chunks(cut).map(file).collect();
+            let paths: Vec<String> = (0..files.len()).map(|at| format!("{at:04}.csv")).collect();
+            let merged = |files: &[FileSummary]| {
+                let parts = files.iter().zip(&paths);
+                let parts: Vec<FilePart<'_>> = parts
+                    .map(|(summary, path)| FilePart { path, summary, partition: &[] })
+                    .collect();
+                TableSummary::merge(&parts).columns.pop().unwrap()
+            };
+            let column = merged(&files);
+            let all: BTreeSet<u64> = rows
+                .iter()
+                .filter_map(|code| looked_up_by(&format!("A-{code:05}")))
+                .collect();
+            let lists = column.hashes.iter().filter_map(|list| list.hashes.as_ref());
+            let listed: BTreeSet<u64> = lists.flat_map(|list| list.read().unwrap()).collect();
+            match column.profile.frequent.is_complete() {
+                true => prop_assert!(listed.is_empty()),
+                false => prop_assert_eq!(listed, all),
+            }
+            let stored: Vec<FileSummary> = files
+                .into_iter()
+                .map(FileSummary::with_published_hashes)
+                .collect();
+            let again = merged(&stored);
+            let asked = |lists: &[crate::FileHashes]| {
+                lists.iter().map(|list| (list.file, list.column)).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(asked(&again.hashes), asked(&column.hashes));
+            let own = |lists: &[crate::FileHashes]| {
+                lists.iter().find(|list| list.file == 0).and_then(|list| list.hashes.clone())
+            };
+            prop_assert_eq!(own(&again.hashes), own(&column.hashes));
+        }
+    }
+}
