@@ -112,6 +112,38 @@ fn a_node_tells_of_joins_to_who_may_see_values() {
 }
 
 #[test]
+fn a_backup_comes_after_what_it_is_a_part_of() {
+    let scratch = shop();
+    let (lake, index) = (scratch.path().join("lake"), scratch.path().join("index"));
+    let customers = std::fs::read_to_string(lake.join("crm/customers.csv")).unwrap();
+    let lines: Vec<&str> = customers.lines().collect();
+    let part = lines[..121].join("\n");
+    lake::write(&lake, "backup/customers_old.csv", &part);
+    lake::write(&lake, "backup/june/customers.csv", &part);
+    index_hashed(&lake, &index, &[]).ok();
+    let found = |question: &str, more: &[&str]| {
+        let asked = [
+            &["search", question, "--index", text(&index), "--json"],
+            more,
+        ];
+        let answer = limn(&asked.concat()).ok();
+        names(&answer)
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
+    for question in ["C042", "\"name 42\"", "which customers are of kind 2"] {
+        assert_eq!(found(question, &[])[0], "crm/customers", "{question}");
+    }
+    assert_eq!(found("C042", &["--alone"])[0], "backup/customers_old");
+    // Who asks for the backup finds it.
+    assert_eq!(
+        found("backup customers old", &[])[0],
+        "backup/customers_old"
+    );
+}
+
+#[test]
 fn a_miss_is_explained() {
     let scratch = shop();
     let index = scratch.path().join("index");

@@ -128,6 +128,39 @@ fn a_set_has_a_plan_whose_sql_runs() {
 }
 
 #[test]
+fn what_a_join_leaves_out_and_what_a_set_lacks_are_said() {
+    let folder = shop();
+    let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
+    let mut returns = String::from("return_no,order_id,reason\n");
+    for n in 0..60 {
+        writeln!(
+            returns,
+            "R{n:03},O{:04},too {}",
+            n * 5,
+            ["loud", "small"][n % 2]
+        )
+        .unwrap();
+    }
+    fs::write(lake.join("shop/returns.csv"), returns).unwrap();
+    index_hashed(&lake, &index, &[]).ok();
+    let answer = search(
+        &index,
+        &[
+            "reason of the returns of orders by day and radius",
+            "-k",
+            "2",
+        ],
+    );
+    assert_eq!(tables(&answer), ["shop/orders", "shop/returns"]);
+    let warnings = answer["plan"]["warnings"].to_string();
+    let left_out = "at least 80 % of the rows of shop/orders have none in shop/returns";
+    assert!(warnings.contains(left_out), "{warnings}");
+    let notes = answer["notes"].to_string();
+    assert!(notes.contains("which others have: radius\""), "{notes}");
+    assert_eq!(answer["lacked"], json!(["radius"]));
+}
+
+#[test]
 fn sets_end_where_the_lake_does() {
     let folder = shop();
     let index = folder.path().join("index");

@@ -103,6 +103,8 @@ pub struct Answer {
     pub failures: Vec<String>,
     /// As [`Ranking::unknown`].
     pub unknown: Vec<String>,
+    /// As [`Ranking::lacked`].
+    pub lacked: Vec<String>,
 }
 
 /// One table that was found.
@@ -185,6 +187,9 @@ pub struct Ranking {
     pub failures: Vec<String>,
     /// The question's words that occur nowhere and are not searched as others, as written.
     pub unknown: Vec<String>,
+    /// Its words that other tables have, and none of the first k has, as written: those of how it
+    /// asks left out.
+    pub lacked: Vec<String>,
 }
 
 /// One table of a [`Ranking`].

@@ -43,6 +43,7 @@
 //! [`RetrievalError::is_retryable`] says whether asking again can help.
 
 mod answer;
+mod aside;
 mod asked;
 mod bringing;
 mod copies;
@@ -59,7 +60,7 @@ pub mod judge;
 mod known_joins;
 mod learned;
 mod lexical;
-mod notes;
+pub mod notes;
 mod opening;
 mod question;
 mod ranking;

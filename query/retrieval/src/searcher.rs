@@ -309,6 +309,7 @@ impl Searcher {
             notes: ranking.notes,
             failures: ranking.failures,
             unknown: ranking.unknown,
+            lacked: ranking.lacked,
         })
     }
 

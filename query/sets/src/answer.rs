@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use limn_retrieval::notes::listed;
 use limn_retrieval::{Answer, Hit, KnownJoins, Query, RetrievalError, Searcher, is_aside};
 use limn_segment::{TableKey, is_under};
 use limn_store::one_line;
@@ -159,8 +160,14 @@ impl SetQuery {
         let found = sets.find(&candidates, &parts, self.size, known)?;
         let chosen = found.chosen.iter().map(|at| hits[*at].take());
         let mut results: Vec<Hit> = chosen.flatten().collect();
-        self.add_texts(searcher, vector, &mut results)?;
+        let lacked = self.add_texts(searcher, vector, &mut results)?;
         let mut notes = ranked.notes;
+        if !lacked.is_empty() {
+            let words = listed(&lacked);
+            notes.push(format!(
+                "no table of the set has these words of the question, which others have: {words}"
+            ));
+        }
         for at in &found.chosen {
             let of_it = copies.iter().filter(|(of, _)| of == at);
             notes.extend(of_it.map(|(_, copy)| {
@@ -185,6 +192,7 @@ impl SetQuery {
                 grade: results.iter().filter_map(|hit| hit.grade).max(),
                 results,
                 notes,
+                lacked,
                 ..ranked
             },
             parts: parts.iter().map(Part::to_string).collect(),
@@ -200,14 +208,16 @@ impl SetQuery {
         }
     }
 
+    /// Adds the texts that make tables match. Gives the question's words that none of them has and
+    /// others have.
     fn add_texts(
         &self,
         searcher: &Searcher,
         vector: Vec<f32>,
         hits: &mut [Hit],
-    ) -> Result<(), RetrievalError> {
+    ) -> Result<Vec<String>, RetrievalError> {
         if hits.is_empty() || self.query.evidence == 0 {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let numbers = hits.iter().filter_map(|hit| searcher.table(&hit.key()));
         let numbers: Vec<u32> = numbers.map(|table| table.number).collect();
@@ -224,7 +234,7 @@ impl SetQuery {
         for hit in hits {
             hit.blocks = texts.remove(&hit.key()).unwrap_or_default();
         }
-        Ok(())
+        Ok(found.lacked)
     }
 }
 

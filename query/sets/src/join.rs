@@ -8,6 +8,12 @@ use limn_segment::{JoinRecord, TableKey};
 use limn_store::one_line;
 use serde::Serialize;
 
+use crate::columns::TableColumns;
+
+/// Rows that a join leaves out are worth a warning where they are more than such a share: less may
+/// be an error of the count of distinct values.
+const LEFT_OUT: f64 = 0.05;
+
 /// How many rows of one side a row of the other finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Cardinality {
@@ -105,6 +111,38 @@ impl Join {
             );
             one_line(&line)
         })
+    }
+
+    /// What is said of rows that it leaves out: a key has more values than the column of the other
+    /// side, whatever these are.
+    pub(crate) fn left_out(&self, tables: &[Arc<TableColumns>]) -> Vec<String> {
+        let distinct = |of: &ColumnOf| {
+            let table = tables.iter().find(|it| of.is_of(&it.table))?;
+            let column = table.columns.iter().find(|it| it.name == of.column)?;
+            (column.distinct > 0).then_some(column.distinct as f64)
+        };
+        let line = |key: &ColumnOf, other: &ColumnOf| {
+            let share = 1.0 - distinct(other)? / distinct(key)?;
+            (share > LEFT_OUT).then(|| {
+                let line = format!(
+                    "at least {:.0} % of the rows of {} have none in {}: this join leaves them out, LEFT JOIN keeps them",
+                    100.0 * share, key.table, other.table
+                );
+                one_line(&line)
+            })
+        };
+        // Without values nothing is said of how many there are.
+        if self.containment.is_none() || !self.more.is_empty() {
+            return Vec::new();
+        }
+        let lines = match self.cardinality {
+            Cardinality::ManyToOne => vec![line(&self.right, &self.left)],
+            Cardinality::OneToOne => {
+                vec![line(&self.right, &self.left), line(&self.left, &self.right)]
+            }
+            Cardinality::ManyToMany | Cardinality::Unknown => Vec::new(),
+        };
+        lines.into_iter().flatten().collect()
     }
 
     /// `None` of an edge without columns.

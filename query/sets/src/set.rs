@@ -125,6 +125,12 @@ impl Sets {
         let doubtful = plan.joins.iter().filter_map(|join| join.doubt(known));
         let doubtful: Vec<String> = doubtful.collect();
         plan.warnings.extend(doubtful);
+        let left_out = plan
+            .joins
+            .iter()
+            .flat_map(|join| join.left_out(&tables))
+            .collect::<Vec<_>>();
+        plan.warnings.extend(left_out);
         chosen.extend(others);
         Ok(TableSet {
             chosen,

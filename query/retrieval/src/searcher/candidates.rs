@@ -2,12 +2,13 @@
 
 use super::Searcher;
 use crate::answer::{Mode, Query, RankedTable, Ranking};
+use crate::aside::originals_first;
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::grade::Grading;
 use crate::joined::{SOUGHT, bring_joined};
 use crate::lexical::{Found, Scratch, score_blocks, score_tables};
-use crate::notes::of_words;
+use crate::notes::{lacked, of_words};
 use crate::question::Question;
 use crate::ranking::{Ranked, Request, rank_plain, rank_tables};
 use crate::scoring::{Formula, alpha_of_values};
@@ -32,6 +33,7 @@ impl Candidates {
                 notes: vec![note],
                 failures: Vec::new(),
                 unknown: Vec::new(),
+                lacked: Vec::new(),
             },
             vector,
             found: Found::default(),
@@ -99,11 +101,17 @@ impl Searcher {
                 .to_key()
         };
         let ranked = &mut outcome.ranked;
-        let joined = joins.map(|joins| bring_joined(joins, (&found, &scratch), key, ranked));
+        let joined = joins.map(|joins| {
+            originals_first(joins, (&found, &scratch), key, ranked);
+            bring_joined(joins, (&found, &scratch), key, ranked)
+        });
         ranked.truncate(kept);
         let joined = joined.into_iter().flatten().map(Some);
         // The first table is brought by nothing.
         let mut joined = std::iter::once(None).chain(joined);
+        let shown = outcome.ranked.iter().take(query.k);
+        let held = shown.fold(0, |held, it| held | found.held(&scratch, it.table));
+        let lacked = lacked(&question, &found, held);
         let mut notes = of_words(&found, self.corpus.values());
         let place = filter.as_ref().map(Filter::place).unwrap_or_default();
         let is_known = !found.known.is_empty();
@@ -129,6 +137,7 @@ impl Searcher {
             notes,
             failures: Vec::new(),
             unknown: found.unknown.clone(),
+            lacked,
         };
         Ok(Candidates {
             ranking,
