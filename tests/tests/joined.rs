@@ -136,6 +136,11 @@ fn a_backup_comes_after_what_it_is_a_part_of() {
         assert_eq!(found(question, &[])[0], "crm/customers", "{question}");
     }
     assert_eq!(found("C042", &["--alone"])[0], "backup/customers_old");
+    // A superset that lies aside has rows that the table has not.
+    let more = format!("{customers}D900,name 9,5900,kind 1,place 9\n");
+    lake::write(&lake, "archive/old_customers.csv", &more);
+    index_hashed(&lake, &index, &[]).ok();
+    assert_eq!(found("D900", &[])[0], "archive/old_customers");
     // Who asks for the backup finds it.
     assert_eq!(
         found("backup customers old", &[])[0],

@@ -207,6 +207,18 @@ fn values_that_are_withheld_are_in_no_list() {
     assert_eq!(exact("\"person441@example.org\""), "");
     assert_eq!(exact("\"write to ada440@example.org\""), "");
 
+    // Nor are those that stand in paths.
+    for at in 0..200 {
+        let path = format!("parts/owner=person{at}@example.org/unit=U{at:04}/a.csv");
+        lake::write(&lake, &path, "n\n1\n");
+    }
+    index_hashed(&lake, &index, &["--redact", "marked"]).code_is(0);
+    let held = values(&index);
+    let (_, held) = held.iter().find(|it| it.0 == "parts").unwrap();
+    let names: Vec<&str> = held.columns.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["unit"]);
+    assert_eq!(exact("where is U0123"), "code U0123 in unit");
+
     index_hashed(&lake, &index, &["--redact", "all-values"]).code_is(0);
     assert!(values(&index).iter().all(|(_, it)| it.is_empty()));
 }

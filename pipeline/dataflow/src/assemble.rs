@@ -153,8 +153,8 @@ pub struct Assembler {
     pub forget: Contexts,
     /// Whose values are kept out of the index.
     pub redact: Redact,
-    /// Whether values are looked up by their hashes.
-    pub keeps_values: bool,
+    /// Hashes of values of a file, at most; 0: values are not looked up.
+    pub values: u32,
     /// Where tables are counted from here on.
     pub room: Room,
 }
@@ -392,8 +392,9 @@ impl Assembler {
             files.extend(of_last);
         }
         let holder = |file| self.holder(group, &files, file);
-        let values = summary.as_mut().map(|it| DraftValues::taken(it, holder));
-        let values = values.filter(|_| self.keeps_values);
+        let values = summary
+            .as_mut()
+            .map(|it| DraftValues::taken(it, self.values, holder));
         let mut values = values.unwrap_or_else(DraftValues::none);
         let mut now = None;
         if let (Some(old), Some(whole), true) = (old, &summary, failures.is_empty())
@@ -534,7 +535,7 @@ fn again(group: GroupId, row: TableRecord, redact: Redact) -> Option<TableDraft>
         .map(|(path, summary)| (*path, summary))
         .collect();
     let paths: Vec<&str> = row.files_now().map(|file| file.path.as_str()).collect();
-    let mut summary = merge_files(&parts, &paths)?;
+    let mut summary = merge_files(&parts, &paths)?.without_hashes();
     summary.redact(redact);
     Some(TableDraft {
         group,

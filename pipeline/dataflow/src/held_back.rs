@@ -14,7 +14,7 @@ use limn_formats::Held;
 use limn_formats::member::is_remark;
 use limn_lake::Group;
 use limn_lake::assemble::merge_files;
-use limn_profile::{FileSummary, Redact};
+use limn_profile::{FileSummary, Redact, TableSummary};
 use limn_segment::{FileRecord, SinceSample, TableRecord};
 
 use crate::assemble::{Before, Position, TableDraft};
@@ -122,7 +122,7 @@ pub fn restated(group: GroupId, published: &TableRecord, redact: Redact) -> Opti
         .map(|(path, summary)| (path.as_str(), summary))
         .collect();
     let paths: Vec<&str> = row.files_now().map(|file| file.path.as_str()).collect();
-    let mut summary = merge_files(&parts, &paths);
+    let mut summary = merge_files(&parts, &paths).map(TableSummary::without_hashes);
     if let Some(summary) = &mut summary {
         summary.redact(redact);
         fill_row(&mut row, summary);

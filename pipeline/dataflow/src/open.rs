@@ -232,7 +232,7 @@ impl Opening {
                 },
                 forget: options.forget.clone(),
                 redact: terms.settings.redact,
-                keeps_values: terms.settings.kept_values().most > 0,
+                values: terms.settings.kept_values().most,
                 room: room.clone(),
             }),
             describer: Arc::new(Describer {

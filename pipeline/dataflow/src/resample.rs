@@ -98,7 +98,7 @@ pub fn kept_sample(
         .map(|(path, summary)| (*path, summary))
         .collect();
     let paths: Vec<&str> = parts.iter().map(|(path, _)| *path).collect();
-    let kept = merge_files(&parts, &paths)?;
+    let kept = merge_files(&parts, &paths)?.without_hashes();
     let columns = |table: &TableSummary| {
         let columns = table.columns.iter();
         // Files that came or went may show how the others are written.

@@ -42,10 +42,12 @@ impl DraftValues {
         }
     }
 
-    /// Those of a merged summary, which it has no more then. `holder` says where a file's lists are
+    /// Those of a merged summary, which it has no more then: `most` of a file, and of the files with
+    /// few values together. `holder` says where a file's lists are
     /// published, and which file that is there.
     pub fn taken(
         summary: &mut TableSummary,
+        most: u32,
         holder: impl Fn(u64) -> Option<(Position, u64)>,
     ) -> Self {
         let columns = summary.columns.iter_mut();
@@ -55,9 +57,20 @@ impl DraftValues {
             withheld: false,
             lists: std::mem::take(&mut column.hashes),
         });
-        let table = TableValues {
+        let mut table = TableValues {
             columns: columns.collect(),
         };
+        if most == 0 {
+            return Self::none();
+        }
+        let lists = table
+            .columns
+            .iter_mut()
+            .flat_map(|column| &mut column.lists);
+        // A list that was made just now is read without an error.
+        lists
+            .filter(|it| it.is_of_few())
+            .for_each(|it| drop(it.thin(most)));
         let lists = table.columns.iter().flat_map(|column| &column.lists);
         let missing = lists.filter(|list| list.hashes.is_none());
         let mut missing: Vec<u64> = missing.map(|list| list.file).collect();
@@ -86,7 +99,12 @@ impl DraftValues {
         let withheld: Vec<&str> = withheld.map(|column| column.name.as_str()).collect();
         for column in &mut table.columns {
             column.withheld = withheld.contains(&column.name.as_str());
+            // It is made anew of the files' sketches, and no file needs it.
+            column
+                .lists
+                .retain(|list| !(column.withheld && list.is_of_few()));
         }
+        table.columns.retain(|column| !column.lists.is_empty());
     }
 
     /// About how many bytes of memory they take.

@@ -99,6 +99,17 @@ impl TableSummary {
     }
 }
 
+impl TableSummary {
+    /// The same without hashes of values, for whom they are published already.
+    #[must_use]
+    pub fn without_hashes(mut self) -> TableSummary {
+        self.columns
+            .iter_mut()
+            .for_each(|it| it.hashes = Vec::new());
+        self
+    }
+}
+
 /// Where a merged column's values in one file come from.
 #[derive(Clone, Copy)]
 pub enum Source {
@@ -356,7 +367,7 @@ fn hashes(
             Source::Key(k) => few.add_key(file.partition[k].1.as_deref()),
             Source::Column(c) => {
                 let own = &file.summary.columns[c];
-                if own.profile.frequent.is_whole() {
+                if own.profile.frequent.is_complete() {
                     few.add_column(&own.data_type, &own.profile.frequent);
                 } else if let (Some(list), Ok(column)) = (own.hashes.first(), u32::try_from(c)) {
                     lists.push(FileHashes {

@@ -175,6 +175,20 @@ impl FileHashes {
         size_of::<FileHashes>() as u64 + self.hashes.as_ref().map_or(0, ValueHashes::held)
     }
 
+    /// Whether it is of a table's files with few values together.
+    #[must_use]
+    pub fn is_of_few(&self) -> bool {
+        self.file == 0
+    }
+
+    /// Leaves at most so many hashes, the lowest ones.
+    ///
+    /// # Errors
+    /// [`DamagedHashes`].
+    pub fn thin(&mut self, most: u32) -> Result<(), DamagedHashes> {
+        thin(self.hashes.as_mut().into_iter().collect(), most)
+    }
+
     /// Those of a column that need no file to be named.
     pub(crate) fn of_own(hashes: ValueHashes) -> FileHashes {
         FileHashes {

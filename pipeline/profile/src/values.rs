@@ -195,12 +195,6 @@ impl Frequent {
             .map_or(self.is_complete(), |known| known.exact)
     }
 
-    /// Whether all values that were counted are here because there never were more than can be
-    /// remembered: then no list of hashes was made of them.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.withheld.is_none() && self.registers.is_none()
-    }
-
     /// How many distinct values were counted: exact if [`Frequent::is_complete`], otherwise an
     /// estimate, with the relative standard error [`Frequent::distinct_error`].
     pub fn distinct(&self) -> u64 {

@@ -103,7 +103,8 @@ pub struct Answer {
     pub failures: Vec<String>,
     /// As [`Ranking::unknown`].
     pub unknown: Vec<String>,
-    /// As [`Ranking::lacked`].
+    /// Its words that other tables have, and none of `results` has, as written: those of how it
+    /// asks left out. None in plain mode.
     pub lacked: Vec<String>,
 }
 
@@ -187,9 +188,6 @@ pub struct Ranking {
     pub failures: Vec<String>,
     /// The question's words that occur nowhere and are not searched as others, as written.
     pub unknown: Vec<String>,
-    /// Its words that other tables have, and none of the first k has, as written: those of how it
-    /// asks left out.
-    pub lacked: Vec<String>,
 }
 
 /// One table of a [`Ranking`].
@@ -221,4 +219,6 @@ pub struct RankedTable {
     pub joined: Option<JoinedBy>,
     /// The table's number in the searcher.
     pub(crate) table: u32,
+    /// Which of the known terms it has, by their places; all in plain mode, which does not count.
+    pub(crate) held: u64,
 }

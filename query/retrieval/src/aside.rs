@@ -26,13 +26,15 @@ pub(crate) fn originals_first(
         if !is_aside(&backup.name) {
             continue;
         }
-        let copies = joins.copies_of(&backup);
-        let originals: Vec<&str> = copies.filter(|it| !is_aside(it)).collect();
+        let wholes = joins.wholes_of(&backup);
+        let originals: Vec<&str> = wholes.filter(|it| !is_aside(it)).collect();
         let held = found.held(scratch, ranked[place].table);
         let is_original = |it: &Ranked| {
             let other = key(it.table);
             let is_it = other.lake == backup.lake && originals.contains(&other.name.as_str());
-            is_it && found.held(scratch, it.table) & held == held
+            is_it
+                && found.held(scratch, it.table) & held == held
+                && found.wholes.has_values_of(it.table, ranked[place].table)
         };
         if originals.is_empty() {
             continue;

@@ -144,6 +144,17 @@ impl JoinGraph {
         copies.map(|(_, other)| other)
     }
 
+    /// What a table is a copy or a part of.
+    pub(crate) fn wholes_of<'a>(&'a self, table: &'a str) -> impl Iterator<Item = &'a str> {
+        let edges = self.edges_of(table, &|_| true);
+        let wholes = edges.filter(move |(edge, _)| match edge.kind {
+            EdgeKind::Copy => true,
+            EdgeKind::Subset => edge.left == table,
+            _ => false,
+        });
+        wholes.map(|(_, other)| other)
+    }
+
     /// The surest join of two tables; of equals the first by names.
     #[must_use]
     pub fn join(&self, one: &str, other: &str, sees: Sees<'_>) -> Option<&JoinRecord> {

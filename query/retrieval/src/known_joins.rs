@@ -51,6 +51,13 @@ impl KnownJoins {
         graph.into_iter().flat_map(|it| it.copies_of(&table.name))
     }
 
+    /// The names of the tables of its lake that a table is a copy or a part of, or nearly.
+    pub(crate) fn wholes_of<'a>(&'a self, table: &'a TableKey) -> impl Iterator<Item = &'a str> {
+        let graph = self.graphs.of_lake(&table.lake);
+        let graph = graph.filter(|_| self.shows_values);
+        graph.into_iter().flat_map(|it| it.wholes_of(&table.name))
+    }
+
     /// The surest join of two tables.
     #[must_use]
     pub fn join(&self, one: &TableKey, other: &TableKey) -> Option<&JoinRecord> {

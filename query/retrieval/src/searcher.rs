@@ -20,6 +20,8 @@ use crate::evidence::evidence;
 use crate::grade::Grade;
 use crate::judge::{TableText, Verdict, Verdicts, order, table_text};
 use crate::lexical::Scratch;
+use crate::notes::lacked;
+use crate::question::Question;
 use crate::selection::Selection;
 use crate::texts::Texts;
 
@@ -271,6 +273,7 @@ impl Searcher {
             ..
         } = self.rank_with(query, verdicts)?;
         let grade = best_grade(&ranking.tables);
+        let lacked = lacked(&Question::new(&query.text, false), &found, &ranking.tables);
         let mut results = Vec::with_capacity(ranking.tables.len());
         let _span = info_span!(target: TRACE, "evidence").entered();
         for ranked in ranking.tables {
@@ -309,7 +312,7 @@ impl Searcher {
             notes: ranking.notes,
             failures: ranking.failures,
             unknown: ranking.unknown,
-            lacked: ranking.lacked,
+            lacked,
         })
     }
 

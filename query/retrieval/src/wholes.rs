@@ -17,6 +17,7 @@ use crate::asked::{Asked, AskedName};
 use crate::corpus::{Corpus, DEAD, Looked, Values};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
+use crate::question::Word;
 use crate::scoring::idf;
 
 /// A name that the question has as a whole, and the tables that have it.
@@ -209,6 +210,31 @@ impl Wholes {
         let mut names = self.names.iter().filter(|name| !name.is_part);
         names.any(|name| has(&name.tables))
             || values.any(|value| value.words == (0..words) && has(&value.tables))
+    }
+
+    /// Whether one of some tables has a word of the question as a value among many, or within one.
+    pub(crate) fn has_word(&self, word: &Word, tables: &[u32]) -> bool {
+        let mut values = self.values.iter();
+        let mut words = self.words.iter();
+        values.any(|value| {
+            let has = |table| value.tables.binary_search(table).is_ok();
+            value.words.contains(&word.at) && tables.iter().any(has)
+        }) || words.any(|held| {
+            word.terms.contains(&held.term) && held.tables().any(|it| tables.contains(&it))
+        })
+    }
+
+    /// Whether a table has all values of the question that another one has.
+    pub(crate) fn has_values_of(&self, table: u32, other: u32) -> bool {
+        let mut values = self.values.iter();
+        let mut words = self.words.iter();
+        values.all(|value| {
+            let has = |table: u32| value.tables.binary_search(&table).is_ok();
+            has(table) || !has(other)
+        }) && words.all(|word| {
+            let has = |table: u32| word.tables().any(|it| it == table);
+            has(table) || !has(other)
+        })
     }
 
     /// What a table has of the question as a whole, with its kind: `column promo_code`; of what it

@@ -43,6 +43,8 @@ pub struct Column {
     pub(crate) is_declared: Option<bool>,
     /// Distinct values.
     pub(crate) distinct: u64,
+    /// The relative standard error of `distinct`; `None` where it is not of all rows, or a bound.
+    pub(crate) distinct_error: Option<f64>,
     /// Its values, as far as they are known.
     pub(crate) values: Option<ValueSet>,
     /// `table: column`, as questions' parts are compared with it.
@@ -112,10 +114,12 @@ impl TableColumns {
         let columns = row.columns.iter().take(MOST).enumerate();
         let columns = columns.map(|(at, column)| {
             let sketch = sketches.get(at).and_then(Option::as_ref);
-            let values = sketch
-                .map(|it| Frequent::from_sketch(it))
-                .transpose()?
-                .map(|it| ValueSet::of(&it, column.distinct, column.profile_exact));
+            let counted = sketch.map(|it| Frequent::from_sketch(it)).transpose()?;
+            let whole = counted
+                .as_ref()
+                .filter(|it| column.profile_exact && !it.is_withheld());
+            let distinct_error = whole.map(Frequent::distinct_error);
+            let values = counted.map(|it| ValueSet::of(&it, column.distinct, column.profile_exact));
             let qualified = qualified(&row.name, &column.name);
             Ok(Column {
                 name: column.name.clone(),
@@ -123,6 +127,7 @@ impl TableColumns {
                 uniqueness: column.uniqueness,
                 is_declared: (!keys.is_empty()).then(|| keys.contains(&&column.name)),
                 distinct: column.distinct,
+                distinct_error,
                 values,
                 text: format!("{table}: {}", words(&column.name)),
                 stems: stems(&qualified),

@@ -10,9 +10,10 @@ use serde::Serialize;
 
 use crate::columns::TableColumns;
 
-/// Rows that a join leaves out are worth a warning where they are more than such a share: less may
-/// be an error of the count of distinct values.
+/// Rows that a join leaves out are worth a warning where they are more than such a share.
 const LEFT_OUT: f64 = 0.05;
+/// Standard errors of estimated counts that are allowed for.
+const ERRORS: f64 = 3.0;
 
 /// How many rows of one side a row of the other finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -116,13 +117,16 @@ impl Join {
     /// What is said of rows that it leaves out: a key has more values than the column of the other
     /// side, whatever these are.
     pub(crate) fn left_out(&self, tables: &[Arc<TableColumns>]) -> Vec<String> {
+        // The least and the most that there may be.
         let distinct = |of: &ColumnOf| {
             let table = tables.iter().find(|it| of.is_of(&it.table))?;
             let column = table.columns.iter().find(|it| it.name == of.column)?;
-            (column.distinct > 0).then_some(column.distinct as f64)
+            let off = ERRORS * column.distinct_error?;
+            let count = column.distinct as f64;
+            (count > 0.0 && off < 1.0).then_some((count * (1.0 - off), count * (1.0 + off)))
         };
         let line = |key: &ColumnOf, other: &ColumnOf| {
-            let share = 1.0 - distinct(other)? / distinct(key)?;
+            let share = 1.0 - distinct(other)?.1 / distinct(key)?.0;
             (share > LEFT_OUT).then(|| {
                 let line = format!(
                     "at least {:.0} % of the rows of {} have none in {}: this join leaves them out, LEFT JOIN keeps them",

@@ -76,7 +76,7 @@ async fn assembler(rows: &[TableRecord]) -> (Assembler, IndexStore, Snapshot) {
         resample_threshold: 0.0,
         forget: Contexts::new(),
         redact: Redact::Off,
-        keeps_values: true,
+        values: 1_000,
         room: Room::default(),
     };
     (assembler, index, snapshot)

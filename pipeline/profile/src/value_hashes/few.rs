@@ -1,14 +1,23 @@
 //! The list of what files with few values have together: a daily export of 50 rows has no list of
 //! its own, and a year of them has more values than a table's sketch keeps.
 
-use super::{LONG_ONES, LONGEST, ValueHashes, is_sought, looked_up_by};
+use super::{LONG_ONES, LONGEST, ValueHashes, is_sought, is_within, looked_up_by};
 use crate::data_type::DataType;
 use crate::infer::classify;
+use crate::privacy::is_private;
+use crate::value_key::HASH_BITS;
 use crate::values::Frequent;
+
+/// Hashes of a list, at most: as many as a file has by default.
+const MOST: usize = 1_000_000;
 
 /// The hashes of values of a table's column that its files' sketches have whole.
 #[derive(Debug, Default)]
-pub(crate) struct FewValues(Vec<u64>);
+pub(crate) struct FewValues {
+    hashes: Vec<u64>,
+    /// The least hash that was left out.
+    cut: Option<u64>,
+}
 
 impl FewValues {
     /// Takes all values of a file's column of this type, as they are looked up if the file had many
@@ -23,22 +32,37 @@ impl FewValues {
         }
     }
 
-    /// Takes the value of a partition key.
+    /// Takes the value of a partition key. Nothing was taken out of it, as it is of file's columns:
+    /// values by which people are known are left out.
     pub(crate) fn add_key(&mut self, value: Option<&str>) {
         let value = value.into_iter();
-        self.add(value.filter(|value| is_sought(&classify(value))));
+        self.add(value.filter(|value| is_sought(&classify(value)) && !is_private(value)));
     }
 
     fn add<'a>(&mut self, values: impl Iterator<Item = &'a str>) {
-        self.0.extend(values.filter_map(looked_up_by));
+        self.hashes.extend(values.filter_map(looked_up_by));
+        if self.hashes.len() > 2 * MOST {
+            self.settle();
+        }
+    }
+
+    /// Leaves each of the lowest once.
+    fn settle(&mut self) {
+        self.hashes.sort_unstable();
+        self.hashes.dedup();
+        if let Some(cut) = self.hashes.get(MOST) {
+            self.cut = Some(*cut);
+            self.hashes.truncate(MOST);
+        }
     }
 
     /// The list of all; `None` where there are none.
-    pub(crate) fn list(self) -> Option<ValueHashes> {
-        let mut hashes = self.0;
-        hashes.sort_unstable();
-        hashes.dedup();
-        (!hashes.is_empty()).then(|| ValueHashes::new(&hashes, 0))
+    pub(crate) fn list(mut self) -> Option<ValueHashes> {
+        self.settle();
+        let is_whole = |depth: &u32| self.cut.is_none_or(|cut| 1 << (HASH_BITS - depth) <= cut);
+        let depth = (0..HASH_BITS).find(is_whole).unwrap_or(HASH_BITS);
+        self.hashes.retain(|hash| is_within(*hash, depth));
+        (!self.hashes.is_empty()).then(|| ValueHashes::new(&self.hashes, depth))
     }
 }
 

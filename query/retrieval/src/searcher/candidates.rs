@@ -8,7 +8,7 @@ use crate::error::RetrievalError;
 use crate::grade::Grading;
 use crate::joined::{SOUGHT, bring_joined};
 use crate::lexical::{Found, Scratch, score_blocks, score_tables};
-use crate::notes::{lacked, of_words};
+use crate::notes::of_words;
 use crate::question::Question;
 use crate::ranking::{Ranked, Request, rank_plain, rank_tables};
 use crate::scoring::{Formula, alpha_of_values};
@@ -33,7 +33,6 @@ impl Candidates {
                 notes: vec![note],
                 failures: Vec::new(),
                 unknown: Vec::new(),
-                lacked: Vec::new(),
             },
             vector,
             found: Found::default(),
@@ -109,9 +108,6 @@ impl Searcher {
         let joined = joined.into_iter().flatten().map(Some);
         // The first table is brought by nothing.
         let mut joined = std::iter::once(None).chain(joined);
-        let shown = outcome.ranked.iter().take(query.k);
-        let held = shown.fold(0, |held, it| held | found.held(&scratch, it.table));
-        let lacked = lacked(&question, &found, held);
         let mut notes = of_words(&found, self.corpus.values());
         let place = filter.as_ref().map(Filter::place).unwrap_or_default();
         let is_known = !found.known.is_empty();
@@ -137,7 +133,6 @@ impl Searcher {
             notes,
             failures: Vec::new(),
             unknown: found.unknown.clone(),
-            lacked,
         };
         Ok(Candidates {
             ranking,
@@ -258,6 +253,10 @@ impl Searcher {
             copies: self.copies(ranked.table, |table| allows(&table)),
             joined: None,
             table: ranked.table,
+            held: match query.mode {
+                Mode::Limn => found.held(scratch, ranked.table),
+                Mode::Plain => u64::MAX,
+            },
         }
     }
 
