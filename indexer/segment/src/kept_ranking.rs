@@ -47,7 +47,10 @@ mod tests {
     #[tokio::test]
     async fn it_is_kept_by_whoever_publishes_next_and_by_no_older_snapshot() {
         let index = IndexStore::new(Store::in_memory());
-        assert!(index.put_ranking(&json!({"a": 1})).await.is_err(), "no index");
+        assert!(
+            index.put_ranking(&json!({"a": 1})).await.is_err(),
+            "no index"
+        );
         index.publish(&Snapshot::first("m", 3, 1)).await.unwrap();
         assert_eq!(index.put_ranking(&Value::Null).await.unwrap(), 1);
         assert_eq!(index.put_ranking(&json!({"a": 1})).await.unwrap(), 2);

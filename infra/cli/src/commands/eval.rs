@@ -10,13 +10,13 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use chrono::{SecondsFormat, Utc};
 use limn_models::{LanguageModel, ModelId};
-use limn_retrieval::{Grading, ScoredBy};
 use limn_retrieval::eval::{
     Comparison, EvalOptions, EvalQuestion, Evaluation, Explanation, Graded, Grades, Interval,
     KindShares, SavedQuestion, calibrate_judge, compare, evaluate, read_questions, read_saved,
     write_saved,
 };
 use limn_retrieval::judge::{Calibration, Measures};
+use limn_retrieval::{Grading, ScoredBy};
 use serde::Serialize;
 
 use crate::Outcome;

@@ -76,7 +76,10 @@ async fn reset(args: &TuneArgs) -> anyhow::Result<Outcome> {
     }
     let mut out = io::stdout().lock();
     match snapshot {
-        Some(number) => writeln!(out, "limn's own weights hold again, from snapshot {number} on")?,
+        Some(number) => writeln!(
+            out,
+            "limn's own weights hold again, from snapshot {number} on"
+        )?,
         None => writeln!(out, "the index has no weights of its own")?,
     }
     out.flush()?;
@@ -195,6 +198,7 @@ fn print(report: &Report) -> io::Result<()> {
         held_out,
         gain,
         weights,
+        finds,
         helps,
         ..
     } = &report.tuning;
@@ -210,7 +214,10 @@ fn print(report: &Report) -> io::Result<()> {
     )?;
     writeln!(out, "{:>7} {:>8} {:>8}  gain", "", "limn's", "fitted")?;
     let rows = [
-        ("hit@1", (|it: &TuningMeasures| it.hit_at_1) as fn(&TuningMeasures) -> f64),
+        (
+            "hit@1",
+            (|it: &TuningMeasures| it.hit_at_1) as fn(&TuningMeasures) -> f64,
+        ),
         ("hit@5", |it| it.hit_at_5),
         ("full@5", |it| it.full_at_5),
     ];
@@ -229,7 +236,7 @@ fn print(report: &Report) -> io::Result<()> {
     }
     writeln!(out, "limn's weights: {}", in_words(&Weights::LEARNED))?;
     writeln!(out, "fitted to all:  {}", in_words(weights))?;
-    writeln!(out, "{}", verdict(*helps, report.kept))?;
+    writeln!(out, "{}", verdict(*helps, *finds, report.kept))?;
     writeln!(out, "took {}", seconds(report.seconds))?;
     for note in &report.notes {
         writeln!(out, "note: {note}")?;
@@ -237,8 +244,11 @@ fn print(report: &Report) -> io::Result<()> {
     out.flush()
 }
 
-fn verdict(helps: bool, kept: Option<u64>) -> String {
+fn verdict(helps: bool, finds: bool, kept: Option<u64>) -> String {
     match (helps, kept) {
+        _ if !finds => "the questions find tables of other questions as often as their own, and so say nothing of the \
+             ranking: the index stays as it is"
+            .to_owned(),
         (true, Some(number)) => {
             format!("it helps: the index is searched with them, from snapshot {number} on")
         }
@@ -250,11 +260,15 @@ fn verdict(helps: bool, kept: Option<u64>) -> String {
 }
 
 fn in_words(weights: &Weights) -> String {
-    let named = weights.named().map(|(name, weight)| format!("{name} {weight}"));
+    let named = weights
+        .named()
+        .map(|(name, weight)| format!("{name} {weight}"));
     named.join(", ")
 }
 
 /// A difference of shares in percentage points, with its standard error.
 fn points(mean: f64, error: f64) -> String {
-    format!("{:+.1} ± {:.1} points", 100.0 * mean, 100.0 * error)
+    // Without a sign where it is rounded to nothing.
+    let mean = (1000.0 * mean).round() / 10.0 + 0.0;
+    format!("{mean:+.1} ± {:.1} points", 100.0 * error)
 }

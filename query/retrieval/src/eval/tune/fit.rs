@@ -9,6 +9,9 @@
 //! either half are judged on the other, and that several times. So each question has been judged as
 //! often as there were draws, each time by weights that had not seen it. The standard error is that
 //! of the mean over the questions.
+//!
+//! Noise can gain, too, where some tables are asked for more often than others and weights favour
+//! those. So questions also have to find their own tables more often than those of other questions.
 
 use crate::eval::bootstrap::SplitMix;
 use crate::learned::{Features, Weights};
@@ -22,6 +25,9 @@ const ROUNDS: usize = 4;
 /// A weight is changed for one point more in so many questions, and for one at least; a question has
 /// three.
 const QUESTIONS_A_POINT: usize = 200;
+/// A mean is clear that is so many standard errors above 0. By one, an eighth to a fifth of sets of
+/// noise would be taken for a gain; by two, a hundredth to a twentieth (docs/ranking.md).
+pub(super) const CLEAR: f64 = 2.0;
 /// The first tables of an answer, among which a person looks.
 const FIRST: usize = 5;
 
@@ -31,6 +37,8 @@ pub(super) struct Asked {
     pub(super) candidates: Vec<Candidate>,
     /// How many tables it needs.
     pub(super) needed: usize,
+    /// Whether it finds a table of another question first, by limn's own weights: what chance does.
+    pub(super) finds_another: bool,
 }
 
 /// A candidate of a question.
@@ -62,6 +70,11 @@ impl Found {
 }
 
 impl Asked {
+    /// Whether a table that it needs comes first by limn's own weights.
+    pub(super) fn finds_first(&self) -> bool {
+        self.found(&Weights::LEARNED, &mut Vec::new()).first > 0
+    }
+
     fn found(&self, weights: &Weights, scores: &mut Vec<f32>) -> Found {
         scores.clear();
         let score = |it: &Candidate| weights.score(it.score, &it.features);
@@ -94,7 +107,9 @@ impl Asked {
 }
 
 fn points(asked: &[&Asked], weights: &Weights, scores: &mut Vec<f32>) -> usize {
-    let shares = asked.iter().flat_map(|it| it.found(weights, scores).shares());
+    let shares = asked
+        .iter()
+        .flat_map(|it| it.found(weights, scores).shares());
     shares.map(usize::from).sum()
 }
 
@@ -127,6 +142,10 @@ pub(super) struct Judged {
     pub(super) own: Measures,
     pub(super) held_out: Measures,
     pub(super) gain: Gain,
+    /// Of the questions, those that find a table of another question first.
+    pub(super) chance: f64,
+    /// Whether clearly more of them find their own, by weights that never saw them.
+    pub(super) finds: bool,
 }
 
 /// Fits on halves and judges on the others, so many times.
@@ -153,17 +172,25 @@ pub(super) fn judge(asked: &[Asked], splits: usize, seed: u64) -> Judged {
         }
     }
     let of_own = |at: usize| own.iter().map(move |it| f64::from(it.shares()[at]));
-    let of_held_out =
-        |at: usize| held_out.iter().map(move |it| f64::from(it[at]) / splits as f64);
+    let of_held_out = |at: usize| {
+        held_out
+            .iter()
+            .map(move |it| f64::from(it[at]) / splits as f64)
+    };
     let gains = |at: usize| {
         let pairs = of_held_out(at).zip(of_own(at));
         mean_and_error(pairs.map(|(held_out, own)| held_out - own).collect())
     };
+    let chances = || asked.iter().map(|it| f64::from(u8::from(it.finds_another)));
+    let over = of_held_out(0).zip(chances());
+    let (over, error) = mean_and_error(over.map(|(found, chance)| found - chance).collect());
     let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / asked.len() as f64;
     Judged {
         own: Measures::of([0, 1, 2].map(|at| mean(&mut of_own(at)))),
         held_out: Measures::of([0, 1, 2].map(|at| mean(&mut of_held_out(at)))),
         gain: Gain::of([0, 1, 2].map(gains)),
+        chance: mean(&mut chances()),
+        finds: over > CLEAR * error,
     }
 }
 

@@ -19,7 +19,7 @@ use crate::answer::{Query, RankedTable};
 use crate::error::RetrievalError;
 use crate::learned::Weights;
 use crate::searcher::{Candidates, Searcher};
-use fit::{Asked, Candidate, Judged, fit, judge};
+use fit::{Asked, CLEAR, Candidate, Judged, fit, judge};
 
 /// Fewer questions are too few: one is then 2 points of a hundred and more, and a standard error 3
 /// and more.
@@ -79,15 +79,14 @@ impl Gain {
     }
 
     /// Whether more questions find a table first, by more than two standard errors, and not fewer
-    /// find one, or all of theirs, among five, by more than one. (By one, an eighth to a sixth of
-    /// sets of noise would be taken for a gain; by two, one in a hundred: docs/ranking.md.)
+    /// find one, or all of theirs, among five, by more than one.
     #[must_use]
     pub fn is_worth_keeping(&self) -> bool {
         let Gain {
             mean,
             standard_error: error,
         } = self;
-        mean.hit_at_1 > 2.0 * error.hit_at_1
+        mean.hit_at_1 > CLEAR * error.hit_at_1
             && mean.hit_at_5 >= -error.hit_at_5
             && mean.full_at_5 >= -error.full_at_5
     }
@@ -106,10 +105,15 @@ pub struct Tuning {
     pub held_out: Measures,
     /// The differences of these two.
     pub gain: Gain,
+    /// The share of questions that find a table of another question first, by limn's own weights.
+    pub chance: f64,
+    /// Whether clearly more of them find their own, by weights that were fitted on others: else
+    /// they say nothing of which tables answer.
+    pub finds: bool,
     /// The weights that fit all questions.
     pub weights: Weights,
-    /// Whether they are worth keeping: they differ from limn's own, and the gain is clear
-    /// ([`Gain::is_worth_keeping`]).
+    /// Whether they are worth keeping: they differ from limn's own, questions find their tables, and
+    /// the gain is clear ([`Gain::is_worth_keeping`]).
     pub helps: bool,
 }
 
@@ -135,7 +139,8 @@ pub fn tune(
     }
     let asked = in_parallel(settled.len(), options.threads, |at| {
         let (question, tables) = &settled[at];
-        let asked = ask(searcher, question, tables)?;
+        let (_, others) = &settled[(at + settled.len() / 2) % settled.len()];
+        let asked = ask(searcher, question, tables, others)?;
         options.progress.fetch_add(1, Ordering::Relaxed);
         Ok(asked)
     })?;
@@ -143,6 +148,8 @@ pub fn tune(
         own,
         held_out,
         gain,
+        chance,
+        finds,
     } = judge(&asked, options.splits.max(1), options.seed);
     let weights = fit(&asked.iter().collect::<Vec<_>>());
     Ok(Tuning {
@@ -151,8 +158,10 @@ pub fn tune(
         own,
         held_out,
         gain,
+        chance,
+        finds,
         weights,
-        helps: weights != Weights::LEARNED && gain.is_worth_keeping(),
+        helps: weights != Weights::LEARNED && finds && gain.is_worth_keeping(),
     })
 }
 
@@ -177,8 +186,14 @@ fn too_few(usable: usize, left_out: LeftOut) -> RetrievalError {
     }
 }
 
-/// The candidates of a question, as the formula alone finds them.
-fn ask(searcher: &Searcher, question: &str, tables: &[&str]) -> Result<Asked, RetrievalError> {
+/// The candidates of a question, as the formula alone finds them. `others` are the tables of another
+/// question.
+fn ask(
+    searcher: &Searcher,
+    question: &str,
+    tables: &[&str],
+    others: &[&str],
+) -> Result<Asked, RetrievalError> {
     let query = Query {
         k: WANTED,
         weights: Some(Weights::FORMULA),
@@ -187,19 +202,27 @@ fn ask(searcher: &Searcher, question: &str, tables: &[&str]) -> Result<Asked, Re
     let Candidates { ranking, found, .. } = searcher.candidates(&query, MOST)?;
     let named = found.wholes.named();
     let is_named = |it: &RankedTable| named.iter().any(|(table, _)| *table == it.table);
-    let ranked = ranking.tables.iter().enumerate();
-    let candidate = |(place, it): (usize, &RankedTable)| {
-        let own = std::iter::once(&it.key.name).chain(&it.copies);
-        Candidate {
-            table: it.table,
-            score: it.score,
-            features: it.features,
-            named: is_named(it).then_some(place),
-            needed: own.filter(|name| tables.contains(&name.as_str())).count(),
+    let asked_for = |tables: &[&str]| {
+        let ranked = ranking.tables.iter().enumerate();
+        let candidate = |(place, it): (usize, &RankedTable)| {
+            let names = std::iter::once(&it.key.name).chain(&it.copies);
+            let needed = names.filter(|name| tables.contains(&name.as_str()));
+            Candidate {
+                table: it.table,
+                score: it.score,
+                features: it.features,
+                named: is_named(it).then_some(place),
+                needed: needed.count(),
+            }
+        };
+        Asked {
+            candidates: ranked.map(candidate).collect(),
+            needed: tables.len(),
+            finds_another: false,
         }
     };
     Ok(Asked {
-        candidates: ranked.map(candidate).collect(),
-        needed: tables.len(),
+        finds_another: asked_for(others).finds_first(),
+        ..asked_for(tables)
     })
 }

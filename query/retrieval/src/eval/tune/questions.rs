@@ -147,7 +147,10 @@ mod tests {
     fn a_line_that_is_none_is_named() {
         for (line, reason) in [
             ("{\"question\": \"a\"}", "missing field `tables`"),
-            ("{\"question\": \" \", \"tables\": []}", "the question is empty"),
+            (
+                "{\"question\": \" \", \"tables\": []}",
+                "the question is empty",
+            ),
             ("nothing", "expected"),
         ] {
             let mut questions = TuningQuestions::default();

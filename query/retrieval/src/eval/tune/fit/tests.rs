@@ -24,6 +24,7 @@ fn noise(random: &mut SplitMix) -> Asked {
     Asked {
         candidates,
         needed: 1,
+        finds_another: false,
     }
 }
 
@@ -82,10 +83,12 @@ fn where_others_find_no_more_the_weights_stay() {
     assert_eq!(judged.gain, Gain::default());
     assert!(!judged.gain.is_worth_keeping());
     assert_eq!(judged.own.hit_at_1, 1.0);
+    assert!(judged.finds && judged.chance == 0.0);
     // No candidate at all.
     let nothing = vec![Asked::default(); 60];
     assert_eq!(fitted(&nothing), Weights::LEARNED);
-    assert!(!judge(&nothing, 5, 0).gain.is_worth_keeping());
+    let judged = judge(&nothing, 5, 0);
+    assert!(!judged.gain.is_worth_keeping() && !judged.finds);
 }
 
 #[test]
@@ -101,6 +104,19 @@ fn noise_is_taken_for_a_gain_in_one_of_twenty_sets_at_most() {
 }
 
 #[test]
+fn questions_that_find_tables_of_others_as_often_say_nothing() {
+    let mut asked = questions(200, 3, |random| question(&Weights::LEARNED, random));
+    for (at, one) in asked.iter_mut().enumerate() {
+        one.finds_another = at % 10 != 0;
+    }
+    let judged = judge(&asked, 5, 0);
+    assert!(judged.finds, "{}", judged.chance);
+    asked.iter_mut().for_each(|it| it.finds_another = true);
+    let judged = judge(&asked, 5, 0);
+    assert!(!judged.finds && judged.chance == 1.0);
+}
+
+#[test]
 fn places_are_by_names_then_scores_then_numbers() {
     let candidate = |table: u32, score: f32| Candidate {
         table,
@@ -108,7 +124,11 @@ fn places_are_by_names_then_scores_then_numbers() {
         ..Candidate::default()
     };
     let found = |candidates: Vec<Candidate>, needed: usize| {
-        let asked = Asked { candidates, needed };
+        let asked = Asked {
+            candidates,
+            needed,
+            finds_another: false,
+        };
         asked.found(&Weights::FORMULA, &mut Vec::new()).shares()
     };
     let need = |it: Candidate, needed: usize| Candidate { needed, ..it };
