@@ -25,8 +25,8 @@ const ROUNDS: usize = 4;
 /// A weight is changed for one point more in so many questions, and for one at least; a question has
 /// three.
 const QUESTIONS_A_POINT: usize = 200;
-/// A mean is clear that is so many standard errors above 0. By one, an eighth to a fifth of sets of
-/// noise would be taken for a gain; by two, a hundredth to a twentieth (docs/ranking.md).
+/// A mean is clear that is so many standard errors above 0. By one, up to a fifth of sets of noise
+/// would be taken for a gain; by two, up to a twentieth (docs/ranking.md).
 pub(super) const CLEAR: f64 = 2.0;
 /// The first tables of an answer, among which a person looks.
 const FIRST: usize = 5;

@@ -6,7 +6,8 @@ fn share(random: &mut SplitMix) -> f32 {
     random.below(1 << 20) as f32 / (1 << 20) as f32
 }
 
-/// A question with twenty candidates of any scores and features, one of which, any, is needed.
+/// A question with twenty candidates of any scores and features, one of which, any, is needed; and so
+/// any may be a table of another question.
 fn noise(random: &mut SplitMix) -> Asked {
     let mut candidate = |table| Candidate {
         table,
@@ -24,13 +25,14 @@ fn noise(random: &mut SplitMix) -> Asked {
     Asked {
         candidates,
         needed: 1,
-        finds_another: false,
+        finds_another: random.below(20) == 0,
     }
 }
 
 /// A question that needs what comes first by these weights.
 fn question(weights: &Weights, random: &mut SplitMix) -> Asked {
     let mut asked = noise(random);
+    asked.finds_another = false;
     let score = |it: &Candidate| weights.score(it.score, &it.features);
     let by_score = |a: &&mut Candidate, b: &&mut Candidate| score(a).total_cmp(&score(b));
     asked.candidates.iter_mut().for_each(|it| it.needed = 0);
@@ -71,8 +73,11 @@ fn weights_that_are_known_are_found_and_help() {
     assert!((difference - judged.gain.mean.hit_at_1).abs() < 1e-9);
     // Other draws say nearly the same.
     let others = judge(&asked, 5, 1);
-    assert_ne!(others.held_out, judged.held_out);
     assert!((others.gain.mean.hit_at_1 - difference).abs() < 0.02);
+    let noise = questions(100, 1, noise);
+    let (one, other) = (judge(&noise, 5, 0).held_out, judge(&noise, 5, 1).held_out);
+    assert_ne!(one, other);
+    assert_eq!(judge(&noise, 5, 0).held_out, one);
 }
 
 #[test]
@@ -92,14 +97,15 @@ fn where_others_find_no_more_the_weights_stay() {
 }
 
 #[test]
-fn noise_is_taken_for_a_gain_in_one_of_twenty_sets_at_most() {
+fn noise_is_kept_of_one_set_in_thirty_at_most() {
     for count in [50, 100, 300] {
         let kept = (0..60).filter(|seed| {
             let asked = questions(count, 1000 * count as u64 + seed, noise);
-            judge(&asked, 5, *seed).gain.is_worth_keeping()
+            let judged = judge(&asked, 5, *seed);
+            judged.finds && judged.gain.is_worth_keeping()
         });
         let kept = kept.count();
-        assert!(kept <= 3, "{kept} of 60 sets of {count}");
+        assert!(kept <= 2, "{kept} of 60 sets of {count}");
     }
 }
 
