@@ -65,6 +65,7 @@ mod tls;
 mod tokens;
 mod traces;
 mod triggers;
+mod tune;
 mod usage;
 mod values;
 mod verify;

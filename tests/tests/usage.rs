@@ -89,7 +89,7 @@ fn options(text: &str) -> BTreeSet<&str> {
 fn the_reference_names_every_option_and_no_other() {
     let reference = std::fs::read_to_string(repository().join("docs/cli.md")).unwrap();
     let got = options(&reference);
-    let commands = "index|update|watch|context add|context remove|context list|search|sql|ask|cells|eval|bench make|tables|show|joins|\
+    let commands = "index|update|watch|context add|context remove|context list|search|sql|ask|cells|eval|bench make|tune|tables|show|joins|\
         snapshots|diff|verify|compact|gc|serve|mcp|keys add|keys list|keys remove|models list|models pull|\
         models check|models bench";
     let mut all = BTreeSet::new();

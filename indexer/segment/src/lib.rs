@@ -110,6 +110,7 @@ mod index_store;
 mod joins;
 mod kept_answers;
 mod kept_cells;
+mod kept_ranking;
 mod kept_vectors;
 mod kernel;
 mod layout;

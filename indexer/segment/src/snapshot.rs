@@ -52,6 +52,10 @@ pub struct Snapshot {
     /// Counts for people: tables, blocks, bytes. Opaque here.
     #[serde(default)]
     pub statistics: serde_json::Value,
+    /// The weights of its own that the index ranks tables by (`limn tune`), opaque here; null where
+    /// it has none.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub ranking: serde_json::Value,
     /// How many numbers after this one damaged snapshots have taken. Not in the file: who reads the
     /// newest whole snapshot finds out, and the next one is numbered after them.
     #[serde(skip)]
@@ -149,6 +153,7 @@ impl Snapshot {
             catalog: Vec::new(),
             joins: BTreeMap::new(),
             statistics: serde_json::Value::Null,
+            ranking: serde_json::Value::Null,
             passed_over: 0,
         }
     }

@@ -107,6 +107,7 @@ async fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Search(args) => commands::search::run(args).await,
         Command::Eval(args) => commands::eval::run(args).await,
         Command::Bench(args) => commands::bench::run(args).await,
+        Command::Tune(args) => commands::tune::run(args).await,
         Command::Tables(args) => commands::tables::run(args).await,
         Command::Show(args) => commands::show::run(args).await,
         Command::Joins(args) => commands::joins::run(args).await,

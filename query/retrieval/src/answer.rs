@@ -43,8 +43,9 @@ pub struct Query {
     pub evidence: usize,
     /// How tables are scored.
     pub mode: Mode,
-    /// What features count beside the formula, in limn's own mode.
-    pub weights: Weights,
+    /// What features count beside the formula, in limn's own mode; `None`: by the index's own
+    /// weights where it has any, else by [`Weights::LEARNED`].
+    pub weights: Option<Weights>,
     /// How they are graded.
     pub grading: Grading,
     /// The question's vector, where it is known already.
@@ -74,7 +75,7 @@ impl Query {
             selection: None,
             evidence: Query::EVIDENCE,
             mode: Mode::default(),
-            weights: Weights::default(),
+            weights: None,
             grading: Grading::DEFAULT,
             vector: None,
             judge: None,
@@ -84,6 +85,22 @@ impl Query {
     }
 }
 
+/// What scores the tables of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScoredBy {
+    /// limn's formula, and features of tables by limn's own weights.
+    Learned,
+    /// The formula, and features by the index's own weights ([`Tuned`](crate::Tuned)).
+    Tuned,
+    /// The formula alone.
+    Formula,
+    /// [`Mode::Plain`].
+    Plain,
+    /// The formula, and features by other weights.
+    Given,
+}
+
 /// The tables found for a question, best first.
 #[derive(Debug, Clone, Serialize)]
 pub struct Answer {
@@ -91,6 +108,8 @@ pub struct Answer {
     pub question: String,
     /// The number of the snapshot that was searched.
     pub snapshot: u64,
+    /// What its tables are scored by.
+    pub ranking: ScoredBy,
     /// The best grade of its tables; `None` without any, and in plain mode.
     pub grade: Option<Grade>,
     /// The tables, best first.

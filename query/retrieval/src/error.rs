@@ -79,6 +79,22 @@ pub enum RetrievalError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Weights cannot be fitted to these questions.
+    #[error("cannot tune: {reason}")]
+    Tuning {
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// The weights that a snapshot has of its own cannot be used.
+    #[error(
+        "the index's own weights of the ranking (snapshot {snapshot}) cannot be used: {reason}; limn tune --reset takes them out"
+    )]
+    Tuned {
+        /// The snapshot.
+        snapshot: u64,
+        /// What is wrong with them.
+        reason: String,
+    },
     /// A line of a questions file cannot be read.
     #[error(
         "{file}, line {line}: {reason}; write one {{\"question\": TEXT, \"tables\": [NAME, …]}} a line"

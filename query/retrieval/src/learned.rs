@@ -5,15 +5,17 @@
 //! them (`tests/bench/ranking.py`, docs/ranking.md): those that help most corpora most and cost none
 //! of them anything, by searching a grid. Each corpus is reported by weights that never saw it.
 //!
+//! An index may have weights of its own, which fit its owner's questions (`tuned.rs`, `limn tune`).
+//!
 //! Who asks for words alone or for meaning alone (α of 1 or 0) gets that, without features.
 
 use limn_segment::analyzer::analyze;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::lexical::{Found, Scratch};
 
 /// How much the features of a table count beside the formula's score, each 0 or more.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Weights {
     /// The meaning's side once more ([`Hit::semantic`](crate::Hit::semantic)).
     pub meaning: f32,
@@ -42,6 +44,34 @@ impl Weights {
         contexts: 0.08,
     };
 
+    /// How many there are.
+    pub(crate) const COUNT: usize = 4;
+
+    /// They with the names that they have in what is printed and kept.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, f32); Weights::COUNT] {
+        [
+            ("meaning", self.meaning),
+            ("covered", self.covered),
+            ("name", self.name),
+            ("contexts", self.contexts),
+        ]
+    }
+
+    /// These with another value at a place, from 0, in the order of [`named`](Weights::named).
+    pub(crate) fn with(mut self, at: usize, value: f32) -> Weights {
+        let own = [
+            &mut self.meaning,
+            &mut self.covered,
+            &mut self.name,
+            &mut self.contexts,
+        ];
+        if let Some(weight) = own.into_iter().nth(at) {
+            *weight = value;
+        }
+        self
+    }
+
     fn sum(&self) -> f32 {
         self.meaning + self.covered + self.name + self.contexts
     }
@@ -53,12 +83,6 @@ impl Weights {
             + self.name * features.name
             + self.contexts * features.contexts;
         (formula + added) / (1.0 + self.sum())
-    }
-}
-
-impl Default for Weights {
-    fn default() -> Self {
-        Weights::LEARNED
     }
 }
 

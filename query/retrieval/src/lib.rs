@@ -73,10 +73,11 @@ mod sought;
 mod spans;
 mod spelling;
 mod texts;
+mod tuned;
 mod wholes;
 mod words;
 
-pub use answer::{Answer, Evidence, Hit, Mode, Query, RankedTable, Ranking};
+pub use answer::{Answer, Evidence, Hit, Mode, Query, RankedTable, Ranking, ScoredBy};
 pub use copies::is_aside;
 pub use corpus::Values;
 pub use error::RetrievalError;
@@ -91,6 +92,7 @@ pub use searcher::{Searcher, TableRef};
 pub use selection::Selection;
 pub use similar::Similar;
 pub use spans::{Span, spans};
+pub use tuned::Tuned;
 
 /// The target of the spans that record what a search spends its time on.
 pub const TRACE: &str = "limn::trace";

@@ -11,7 +11,7 @@ mod candidates;
 pub(crate) use candidates::Candidates;
 
 use crate::TRACE;
-use crate::answer::{Answer, Hit, Query, RankedTable, Ranking};
+use crate::answer::{Answer, Hit, Mode, Query, RankedTable, Ranking, ScoredBy};
 use crate::bringing::bring;
 use crate::corpus::{Corpus, Opened, Segment, Values};
 use crate::deadline::Deadline;
@@ -19,16 +19,20 @@ use crate::error::RetrievalError;
 use crate::evidence::evidence;
 use crate::grade::Grade;
 use crate::judge::{TableText, Verdict, Verdicts, order, table_text};
+use crate::learned::Weights;
 use crate::lexical::Scratch;
 use crate::notes::lacked;
 use crate::question::Question;
 use crate::selection::Selection;
 use crate::texts::Texts;
+use crate::tuned::Tuned;
 
 /// A snapshot opened for questions. Shared by any number of threads.
 pub struct Searcher {
     corpus: Corpus,
     snapshot: Arc<Snapshot>,
+    /// The weights of its own that the index has.
+    tuned: Option<Weights>,
     embedder: Arc<dyn Embedder>,
     /// Where bytes of remote segments are kept.
     cache: Option<SegmentCache>,
@@ -68,6 +72,7 @@ impl Searcher {
     ) -> Searcher {
         Searcher {
             corpus: Corpus::new(opened),
+            tuned: tuned(&snapshot),
             snapshot: Arc::new(snapshot),
             embedder,
             cache: None,
@@ -80,6 +85,7 @@ impl Searcher {
     pub(crate) fn with_segments(&self, opened: Vec<Opened>, snapshot: Snapshot) -> Searcher {
         Searcher {
             corpus: Corpus::new(opened),
+            tuned: tuned(&snapshot),
             snapshot: Arc::new(snapshot),
             embedder: Arc::clone(&self.embedder),
             cache: self.cache.clone(),
@@ -121,6 +127,7 @@ impl Searcher {
     pub fn restricted(&self, keep: impl Fn(&TableKey) -> bool, values: Values) -> Searcher {
         Searcher {
             corpus: self.corpus.restricted(keep, values),
+            tuned: self.tuned,
             snapshot: Arc::clone(&self.snapshot),
             embedder: Arc::clone(&self.embedder),
             cache: self.cache.clone(),
@@ -142,6 +149,24 @@ impl Searcher {
     /// where these are few in large segments.
     pub fn own_bytes(&self) -> usize {
         self.corpus.own_bytes()
+    }
+
+    /// What features count for a query.
+    pub(crate) fn weights(&self, query: &Query) -> Weights {
+        let own = self.tuned.unwrap_or(Weights::LEARNED);
+        query.weights.unwrap_or(own)
+    }
+
+    /// What scores the tables that a query finds.
+    pub fn scored_by(&self, query: &Query) -> ScoredBy {
+        match (query.mode, query.weights) {
+            (Mode::Plain, _) => ScoredBy::Plain,
+            _ if query.alpha <= 0.0 || query.alpha >= 1.0 => ScoredBy::Formula,
+            (_, Some(given)) if given == Weights::FORMULA => ScoredBy::Formula,
+            (_, Some(_)) => ScoredBy::Given,
+            (_, None) if self.tuned.is_some() => ScoredBy::Tuned,
+            (_, None) => ScoredBy::Learned,
+        }
     }
 
     /// The number of live tables.
@@ -307,6 +332,7 @@ impl Searcher {
         Ok(Answer {
             question: query.text.clone(),
             snapshot: self.snapshot.number,
+            ranking: self.scored_by(query),
             grade,
             results,
             notes: ranking.notes,
@@ -399,6 +425,16 @@ impl Searcher {
         }
         Ok(candidates)
     }
+}
+
+/// The weights of its own that a snapshot has. None where it has some that cannot be used: they
+/// change an order, and are no reason not to answer.
+fn tuned(snapshot: &Snapshot) -> Option<Weights> {
+    let tuned = Tuned::of(snapshot).unwrap_or_else(|error| {
+        tracing::warn!("limn's own weights rank: {error}");
+        None
+    });
+    tuned.map(|it| it.weights)
 }
 
 /// The best grade of the tables of an answer; one that a judge rejected is unlikely.

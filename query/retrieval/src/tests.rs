@@ -207,7 +207,7 @@ fn an_answer_shows_why() {
     let score = Weights::LEARNED.score(formula, &features);
     assert!((first.score - score).abs() < 1e-6);
     let formula_alone = Query {
-        weights: Weights::FORMULA,
+        weights: Some(Weights::FORMULA),
         ..Query::new("orders of carla leipzig")
     };
     let alone = searcher.search(&formula_alone).unwrap();

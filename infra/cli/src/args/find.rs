@@ -64,7 +64,8 @@ pub enum JudgeArg {
 /// What scores tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RankingArg {
-    /// The formula, and features with learned weights: names, contexts, words, meaning.
+    /// The formula, and features with learned weights (names, contexts, words, meaning), the index's
+    /// own where limn tune has kept some.
     Learned,
     /// The formula alone.
     Formula,

@@ -12,6 +12,7 @@ mod run;
 mod serve;
 mod sql;
 mod tend;
+mod tune;
 mod values;
 
 use clap::{ArgAction, Parser, Subcommand};
@@ -36,6 +37,7 @@ pub use serve::{
 };
 pub use sql::SqlArgs;
 pub use tend::{CompactArgs, DiffArgs, GcArgs, SnapshotsArgs, VerifyArgs};
+pub use tune::TuneArgs;
 use values::{duration, positive};
 
 /// The heading of what few people need: above it are the options that most begin with.
@@ -165,6 +167,19 @@ their tables found; full = share with all of them.")]
     Eval(EvalArgs),
     /// Make questions about your own lake, with the tables that answer them.
     Bench(BenchArgs),
+    /// Fit the ranking of an index to questions about it, and keep that only if it helps.
+    #[command(after_help = "\
+A table's score is a formula's, to which four features of the table add by their weights (docs/ranking.md). limn's \
+own weights were learned of other lakes. Here others are fitted to half of the questions and judged on the other \
+half, several times; where more questions find their table first, by two standard errors of the gain and more, the \
+weights that fit all are kept in the index. Otherwise nothing changes. limn search --ranking formula does without.
+
+Examples:
+  limn bench make --index lake.limn -n 500 --out questions.jsonl
+  limn tune --index lake.limn --questions questions.jsonl --dry-run
+  limn tune --index lake.limn --feedback feedback.jsonl
+  limn tune --index lake.limn --reset")]
+    Tune(TuneArgs),
     /// List the tables of an index.
     Tables(TablesArgs),
     /// Show what is known of one table.

@@ -10,13 +10,13 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use chrono::{SecondsFormat, Utc};
 use limn_models::{LanguageModel, ModelId};
-use limn_retrieval::Grading;
 use limn_retrieval::eval::{
     Comparison, EvalOptions, EvalQuestion, Evaluation, Explanation, Graded, Grades, Interval,
     KindShares, SavedQuestion, calibrate_judge, compare, evaluate, read_questions, read_saved,
     write_saved,
 };
 use limn_retrieval::judge::{Calibration, Measures};
+use limn_retrieval::{Grading, ScoredBy};
 use serde::Serialize;
 
 use crate::Outcome;
@@ -24,6 +24,7 @@ use crate::args::EvalArgs;
 use crate::commands::explained::{explained, print as print_explained};
 use crate::commands::features::save_features;
 use crate::commands::judge::{self, Cost};
+use crate::commands::search::TUNED;
 use crate::commands::{joins_of, language_model, open_searcher, print_json, query, sets};
 use crate::progress::QuestionBar;
 use crate::text::{one_line, plural};
@@ -64,6 +65,7 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
         language_model::check_answers(model.as_ref()).await?;
     }
     let options = options(&args, query, model)?;
+    let is_tuned = searcher.scored_by(&options.query) == ScoredBy::Tuned;
     let bar =
         model.map(|_| QuestionBar::start("judged", Arc::clone(&options.progress), questions.len()));
     let start = Instant::now();
@@ -94,6 +96,9 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
         None => None,
     };
     let mut notes = judging.notes;
+    if is_tuned {
+        notes.push(format!("tables are {TUNED}"));
+    }
     if explained.is_some() && judging.judge.is_some() {
         notes.push(EXPLAINED_UNJUDGED.to_owned());
     }

@@ -36,6 +36,7 @@ pub mod show;
 pub mod snapshots;
 pub mod sql;
 pub mod tables;
+pub mod tune;
 pub mod verify;
 pub mod watch;
 pub mod why;
@@ -43,7 +44,7 @@ pub mod why;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use limn_retrieval::{JoinGraphs, KnownJoins, Mode, Query, Searcher, Weights};
+use limn_retrieval::{JoinGraphs, KnownJoins, Mode, Query, Searcher, Tuned, Weights};
 use limn_segment::{IndexStore, Snapshot};
 
 use crate::args::{EncoderPlace, RankingArg, SearchOptions};
@@ -83,6 +84,9 @@ pub fn warn_passed_over(snapshot: &Snapshot, location: &str) {
 pub async fn open_searcher(location: &str, encoder: &EncoderPlace) -> anyhow::Result<Searcher> {
     let index = IndexStore::open(location)?;
     let snapshot = newest(&index).await?;
+    if let Err(error) = Tuned::of(&snapshot) {
+        say(&format!("tables are ranked by limn's own weights: {error}"));
+    }
     let embedder = embedder_of(&snapshot, encoder).await?;
     Ok(Searcher::open(&index, snapshot, embedder).await?)
 }
@@ -114,8 +118,8 @@ pub fn query(text: &str, k: usize, options: &SearchOptions) -> anyhow::Result<Qu
             Mode::Limn
         },
         weights: match options.ranking {
-            RankingArg::Learned => Weights::LEARNED,
-            RankingArg::Formula => Weights::FORMULA,
+            RankingArg::Learned => None,
+            RankingArg::Formula => Some(Weights::FORMULA),
         },
         grading: judge::grading(&options.judging)?,
         ..Query::new(text)

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-use limn_retrieval::{Answer, Hit, JoinedBy, Query, content_terms};
+use limn_retrieval::{Answer, Hit, JoinedBy, Query, ScoredBy, content_terms};
 use limn_segment::IndexStore;
 
 use crate::Outcome;
@@ -15,6 +15,8 @@ use crate::text::{Style, mark, one_line, shorten};
 /// Evidence blocks shown per table, and characters of each.
 const EVIDENCE_BLOCKS: usize = 2;
 const EVIDENCE_CHARS: usize = 240;
+/// What is said of a ranking by the index's own weights.
+pub const TUNED: &str = "ranked by the index's own weights (limn tune --show)";
 /// Copies named per table.
 const COPIES: usize = 3;
 
@@ -157,6 +159,9 @@ pub fn print(answer: &Answer) -> io::Result<()> {
                 mark(&text, &words, &style)
             )?;
         }
+    }
+    if answer.ranking == ScoredBy::Tuned {
+        writeln!(out, "{}", style.dim(TUNED))?;
     }
     for note in answer.notes.iter().chain(&answer.failures) {
         writeln!(out, "{}", style.dim(&format!("note: {}", one_line(note))))?;

@@ -70,7 +70,7 @@ pub(super) fn percentile(sorted: &[f64], share: f64) -> f64 {
 }
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-struct SplitMix(u64);
+pub(super) struct SplitMix(pub(super) u64);
 
 impl SplitMix {
     fn next(&mut self) -> u64 {
@@ -82,7 +82,7 @@ impl SplitMix {
     }
 
     /// A number below `n`, by multiplication (bias below n/2^64).
-    fn below(&mut self, n: usize) -> usize {
+    pub(super) fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.next()) * n as u128) >> 64) as usize
     }
 }

@@ -9,9 +9,9 @@ use crate::learned::{Features, Weights};
 use crate::searcher::{Candidates, Searcher};
 
 /// Candidates of a question, at most.
-const MOST: usize = 50;
+pub(super) const MOST: usize = 50;
 /// As many tables are wanted of a question, which says how many candidates there are.
-const WANTED: usize = 10;
+pub(super) const WANTED: usize = 10;
 
 /// A question with its candidates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -50,7 +50,7 @@ pub fn features(
     let query = Query {
         text: question.question.clone(),
         k: WANTED,
-        weights: Weights::FORMULA,
+        weights: Some(Weights::FORMULA),
         joins: None,
         ..query.clone()
     };

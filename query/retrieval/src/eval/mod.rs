@@ -19,6 +19,7 @@ mod grades;
 mod judged;
 mod kinds;
 mod saved;
+mod tune;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,6 +43,10 @@ pub use judged::calibrate_judge;
 pub use kinds::{IntervalShares, KindShares};
 pub use saved::{Comparison, Differences, SavedQuestion, compare, read_saved, write_saved};
 use saved::{reciprocal_rank, saved};
+pub use tune::{
+    Gain, LEAST_QUESTIONS, LeftOut, MOST_QUESTIONS, Measures as TuningMeasures, Tuning,
+    TuningOptions, TuningQuestions, tune,
+};
 
 /// The k at which speed is measured, where it is asked for.
 const TIMED_K: usize = 5;

@@ -74,7 +74,7 @@ impl Searcher {
                 let share = found.share_of_values(&question, self.corpus.tables.len());
                 alpha_of_values(query.alpha, share)
             }),
-            weights: query.weights,
+            weights: self.weights(query),
             named: found.map(|found| found.wholes.named()).unwrap_or_default(),
             deadline: Deadline(query.until),
         };

@@ -241,7 +241,7 @@ proptest! {
             text.push_str(" flurbish");
         }
         let expected = by_hand(&tables, &question, alpha);
-        let weights = Weights::FORMULA;
+        let weights = Some(Weights::FORMULA);
         let query = Query { alpha, weights, ..query(&question, tables.len(), Mode::Limn) };
         let found = searcher(&tables, 3).rank(&query).unwrap();
         let expected_of: BTreeMap<&str, f32> = expected.iter().map(|(n, s)| (n.as_str(), *s)).collect();

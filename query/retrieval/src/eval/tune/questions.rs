@@ -1,0 +1,163 @@
+//! What weights are fitted to: questions with the tables that answer them, from the file of a
+//! benchmark and from what people said of tables that a node found for them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::RetrievalError;
+use crate::eval::without_place;
+
+/// A line of either file: a question with its tables, or what somebody said of one.
+#[derive(Deserialize)]
+struct Line {
+    question: String,
+    #[serde(default)]
+    tables: Option<Vec<String>>,
+    #[serde(default)]
+    table: Option<serde_json::Value>,
+    #[serde(default)]
+    verdict: Option<serde_json::Value>,
+}
+
+/// What is known of the tables of a question.
+#[derive(Debug, Default)]
+struct Said {
+    right: BTreeSet<String>,
+    wrong: BTreeSet<String>,
+}
+
+/// What was read, by the text of the question: a question that comes twice counts once.
+#[derive(Debug, Default)]
+pub struct TuningQuestions {
+    said: BTreeMap<String, Said>,
+}
+
+/// What takes no part in tuning, and why.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Tables that were said to be right and wrong for the same question.
+    pub contradicting: usize,
+    /// Questions of which no table is known to be right: none answers them, or all that is said of
+    /// them are tables that are wrong, or contradicts itself.
+    pub without_tables: usize,
+    /// Questions none of whose tables the index has.
+    pub not_in_index: usize,
+    /// Questions above the most that are taken.
+    pub above_most: usize,
+}
+
+impl TuningQuestions {
+    /// Reads a file of questions, as [`read_questions`](crate::eval::read_questions) does, or of
+    /// feedback; its lines may be mixed. `file` names it in errors.
+    ///
+    /// # Errors
+    /// The first line that cannot be read, by its number.
+    pub fn read(&mut self, text: &str, file: &str) -> Result<(), RetrievalError> {
+        for (at, line) in text.lines().enumerate() {
+            let line = line.trim_start_matches('\u{feff}').trim();
+            if line.is_empty() {
+                continue;
+            }
+            self.add(line).map_err(|reason| RetrievalError::Questions {
+                file: file.to_owned(),
+                line: at + 1,
+                reason,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// How many questions there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.said.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.said.is_empty()
+    }
+
+    fn add(&mut self, line: &str) -> Result<(), String> {
+        let line: Line = serde_json::from_str(line).map_err(|error| without_place(&error))?;
+        let question = line.question.trim();
+        if question.is_empty() {
+            return Err("the question is empty".to_owned());
+        }
+        let text = |it: &serde_json::Value| it.as_str().map(str::to_owned);
+        let verdict = line.verdict.as_ref().and_then(text);
+        let said = self.said.entry(question.to_owned()).or_default();
+        match (verdict.as_deref(), line.table.as_ref().and_then(text)) {
+            (Some("right"), Some(table)) => drop(said.right.insert(table)),
+            (Some("wrong"), Some(table)) => drop(said.wrong.insert(table)),
+            _ => match line.tables {
+                Some(tables) => said.right.extend(tables),
+                None => return Err("missing field `tables`".to_owned()),
+            },
+        }
+        Ok(())
+    }
+
+    /// The questions with the tables that are right, in the order of their texts.
+    pub(super) fn settled(&self) -> (Vec<(&str, Vec<&str>)>, LeftOut) {
+        let mut left_out = LeftOut::default();
+        let mut settled = Vec::new();
+        for (question, said) in &self.said {
+            left_out.contradicting += said.right.intersection(&said.wrong).count();
+            let right = said.right.difference(&said.wrong).map(String::as_str);
+            let right: Vec<&str> = right.collect();
+            match right.is_empty() {
+                true => left_out.without_tables += 1,
+                false => settled.push((question.as_str(), right)),
+            }
+        }
+        (settled, left_out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn what_contradicts_itself_is_left_out_and_counted() {
+        let mut questions = TuningQuestions::default();
+        let text = "\u{feff}{\"question\": \"a\", \"tables\": [\"x\", \"y\"], \"kind\": \"content\"}\n\n\
+            {\"question\": \" a \", \"tables\": [], \"table\": \"x\", \"verdict\": \"wrong\"}\n\
+            {\"question\": \"b\", \"tables\": [\"x\"], \"table\": \"x\", \"verdict\": \"right\"}\n\
+            {\"question\": \"b\", \"tables\": [], \"table\": \"x\", \"verdict\": \"wrong\"}\n\
+            {\"question\": \"c\", \"tables\": [], \"table\": \"x\", \"verdict\": \"wrong\"}\n\
+            {\"question\": \"d\", \"tables\": []}\n\
+            {\"question\": \"e\", \"table\": \"z\", \"verdict\": \"right\"}\n";
+        questions.read(text, "q.jsonl").unwrap();
+        let (settled, left_out) = questions.settled();
+        assert_eq!(settled, [("a", vec!["y"]), ("e", vec!["z"])]);
+        let expected = LeftOut {
+            contradicting: 2,
+            without_tables: 3,
+            ..LeftOut::default()
+        };
+        assert_eq!(left_out, expected);
+    }
+
+    #[test]
+    fn a_line_that_is_none_is_named() {
+        for (line, reason) in [
+            ("{\"question\": \"a\"}", "missing field `tables`"),
+            (
+                "{\"question\": \" \", \"tables\": []}",
+                "the question is empty",
+            ),
+            ("nothing", "expected"),
+        ] {
+            let mut questions = TuningQuestions::default();
+            let text = format!("{{\"question\": \"a\", \"tables\": []}}\n{line}");
+            let error = questions.read(&text, "q.jsonl").unwrap_err().to_string();
+            assert!(error.starts_with("q.jsonl, line 2: "), "{error}");
+            assert!(error.contains(reason), "{error}");
+        }
+    }
+}
