@@ -11,6 +11,7 @@ use crate::analyzer::ANALYZER_VERSION;
 use crate::blocks::{BlockSections, BlockWriter};
 use crate::error::SegmentError;
 use crate::layout::{CHUNK, Contents, Extent, Section, seal, section};
+use crate::languages::TableLanguages;
 use crate::lexical::{BlockTerms, LexicalWriter};
 use crate::snapshot::{SegmentEntry, nonce};
 use crate::table::{BlockKind, Shard, TableBlocks, TableContent, TableKey};
@@ -126,8 +127,9 @@ pub fn build_segment(
     let mut writer = SegmentWriter::new(settings)?;
     for table in &tables {
         writer.begin_table(&table.table);
+        let languages = TableLanguages::of(&table.blocks);
         for (at, block) in table.blocks.iter().enumerate() {
-            let mut terms = BlockTerms::analyzed(block);
+            let mut terms = BlockTerms::analyzed(block, &languages);
             if at == 0 {
                 for term in whole::of_table(&table.table, &table.location) {
                     terms.push_whole(&term);

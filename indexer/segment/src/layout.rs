@@ -18,7 +18,7 @@ use crate::table::Shard;
 
 /// Version of the segment format that this build writes, and the newest it reads. Segments of
 /// version 1 have no whole terms, those of version 2 no values by their hashes.
-pub const SEGMENT_FORMAT: u32 = 3;
+pub const SEGMENT_FORMAT: u32 = 4;
 
 /// Unit of verification.
 pub(crate) const CHUNK: usize = 64 << 10;
