@@ -16,6 +16,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use limn_segment::languages::Language;
 use limn_segment::{BlockKind, Deletes, Field, KeyRef, SegmentReader, TableKey, text_hash};
 
 use crate::copies::Copies;
@@ -152,6 +153,8 @@ pub(crate) struct Corpus {
     values: Values,
     /// Made at the first question of plain mode.
     plain: OnceLock<Plain>,
+    /// Of which live tables have marked terms: looked up at the first question.
+    pub(crate) languages: OnceLock<Vec<Language>>,
     /// Of a corpus that leaves something out.
     absent: Option<Absent>,
 }
@@ -296,6 +299,7 @@ impl Corpus {
             blocks: base,
             values,
             plain: OnceLock::new(),
+            languages: OnceLock::new(),
             absent: None,
         }
     }

@@ -5,6 +5,8 @@
 //! while walking, over live tables (or blocks) only, filters left aside: a filter changes who is
 //! ranked, never what a word is worth.
 
+use std::collections::BTreeSet;
+
 use limn_models::Embedder;
 use limn_segment::{BlockKind, Field};
 use tracing::info_span;
@@ -13,6 +15,7 @@ use crate::TRACE;
 use crate::corpus::{Corpus, DEAD, Looked};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
+use crate::inflected::languages;
 use crate::question::{Question, Word};
 use crate::scoring::{Formula, idf};
 use crate::spelling::{Meant, corrected, meant};
@@ -42,6 +45,14 @@ impl Sums {
         if self.values.len() < size {
             self.values.resize(size, 0.0);
         }
+    }
+
+    /// Takes the place of a smaller sum.
+    fn set(&mut self, id: u32, amount: f32) {
+        if amount > 0.0 && self.values[id as usize] == 0.0 {
+            self.touched.push(id);
+        }
+        self.values[id as usize] = amount;
     }
 
     fn add(&mut self, id: u32, amount: f32) {
@@ -107,6 +118,9 @@ pub(crate) struct Scratch {
     pub(crate) scores: Sums,
     /// Of `term` what texts about folders have.
     folder: Sums,
+    /// As these two, of a form of the term.
+    form: Sums,
+    form_folder: Sums,
     /// What the question's words that it has are worth, by table.
     covered: Sums,
     /// Which words these are, by their places among the known terms; of more than 64 the first.
@@ -229,6 +243,8 @@ pub(crate) fn score_tables(
     scratch.held.reset(tables);
     scratch.contexts.reset(tables);
     scratch.folder.reset(tables);
+    scratch.form.reset(tables);
+    scratch.form_folder.reset(tables);
     scratch.scores.reset(tables);
     scratch.term.reset(tables);
     let mut found = Found {
@@ -246,10 +262,22 @@ pub(crate) fn score_tables(
             scratch.scores.add(*table, worth);
         }
     }
+    let languages = languages(corpus, deadline)?;
+    let idle = question.spellings.function_words(&question.wanted, languages);
+    let is_idle = |term: &str| idle.iter().any(|it| it == term);
     for (term, share) in wanted(question, &found) {
-        score_term(corpus, (term, share), deadline, scratch, &mut found)?;
+        if is_idle(term) {
+            continue;
+        }
+        let forms = question.spellings.marked(term, languages);
+        score_term(corpus, (term, share), &forms, deadline, scratch, &mut found)?;
     }
-    let is_known = |term: &str| found.known.iter().any(|(known, _)| known == term);
+    let no_forms = BTreeSet::new();
+    for pair in &question.pairs {
+        score_term(corpus, (pair, 1.0), &no_forms, deadline, scratch, &mut found)?;
+    }
+    let is_looked_up = |term: &str| found.known.iter().any(|(known, _)| known == term);
+    let is_known = |term: &str| is_looked_up(term) || is_idle(term);
     // Of a value among many no term may be known, but that tables have it is.
     for value in &found.wholes.values {
         let mut words = question.words.iter();
@@ -261,7 +289,9 @@ pub(crate) fn score_tables(
             }
         }
     }
-    let unknown = question.unknown_words(is_known, |word| found.holds(word));
+    let unknown = question.unknown_words(is_known, |word| {
+        found.holds(word) || Question::has_pairs(&word.written, is_looked_up)
+    });
     let unknown: Vec<Word> = unknown.into_iter().cloned().collect();
     for word in unknown {
         let Some(meant) = meant(corpus, &word, embedder, deadline)? else {
@@ -275,6 +305,7 @@ pub(crate) fn score_tables(
             score_term(
                 corpus,
                 (&meant.term, MISSPELT),
+                &no_forms,
                 deadline,
                 scratch,
                 &mut found,
@@ -292,10 +323,12 @@ pub(crate) fn score_tables(
     Ok(found)
 }
 
-/// Adds a term, of which `share` counts, to the tables' scores.
+/// Adds a term, of which `share` counts, to the tables' scores. A table has it as often as it has
+/// it or one of its `forms` in other languages, whichever is most.
 fn score_term(
     corpus: &Corpus,
     (term, share): (&str, f32),
+    forms: &BTreeSet<String>,
     deadline: Deadline,
     scratch: &mut Scratch,
     found: &mut Found,
@@ -306,21 +339,70 @@ fn score_term(
     for table in among_many.iter().flat_map(|word| word.tables()) {
         scratch.term.add(table, formula.distinct);
     }
-    if corpus.is_absent(term, Looked::Term) && among_many.is_none() {
-        return Ok(());
-    }
     // Its bit, should it be known.
     let word = u32::try_from(found.known.len()).ok();
     let word = word.and_then(|at| 1_u64.checked_shl(at)).unwrap_or(0);
+    if !corpus.is_absent(term, Looked::Term) {
+        let into = (&mut scratch.term, &mut scratch.folder, &mut scratch.contexts);
+        sum_term(corpus, (term, word), deadline, into)?;
+        if scratch.term.touched.is_empty() {
+            corpus.found_absent(term, Looked::Term);
+        }
+    }
+    for form in forms {
+        if corpus.is_absent(form, Looked::Term) {
+            continue;
+        }
+        let (sums, folder) = (&mut scratch.form, &mut scratch.form_folder);
+        let into = (&mut *sums, &mut *folder, &mut scratch.contexts);
+        sum_term(corpus, (form, word), deadline, into)?;
+        if sums.touched.is_empty() {
+            corpus.found_absent(form, Looked::Term);
+        }
+        for table in &sums.touched {
+            if sums.get(*table) > scratch.term.get(*table) {
+                scratch.term.set(*table, sums.get(*table));
+                scratch.folder.set(*table, folder.get(*table));
+            }
+        }
+        sums.reset(0);
+        folder.reset(0);
+    }
+    let documents = corpus.tables.len() as u64;
+    if !scratch.term.touched.is_empty() {
+        let worth = share * idf(documents, scratch.term.touched.len() as u64);
+        for table in &scratch.term.touched {
+            // Where its folder's text alone has the word, the sums are the same.
+            let is_own = scratch.folder.get(*table) < scratch.term.get(*table);
+            let share = if is_own { 1.0 } else { formula.folder };
+            scratch.covered.add(*table, worth * share);
+            if is_own {
+                scratch.held.add(*table, word);
+            }
+        }
+        scratch.folder.reset(0);
+        found.worth += worth;
+    }
+    finish_term(scratch, (term, share), documents, formula, &mut found.known);
+    Ok(())
+}
+
+/// Adds how much of a term each table has to the first sums, to the second what of it texts about
+/// folders have, and its bit where texts about the table have it.
+fn sum_term(
+    corpus: &Corpus,
+    (term, word): (&str, u64),
+    deadline: Deadline,
+    (sums, folder, contexts): (&mut Sums, &mut Sums, &mut Held),
+) -> Result<(), RetrievalError> {
     for segment in &corpus.segments {
         deadline.check()?;
         for field in Field::ALL {
             let at = field.index();
-            if formula.weights[at] <= 0.0 {
+            if Formula::LIMN.weights[at] <= 0.0 {
                 continue;
             }
-            let (sums, norms) = (&mut scratch.term, &corpus.norms[at]);
-            let (folder, contexts) = (&mut scratch.folder, &mut scratch.contexts);
+            let norms = &corpus.norms[at];
             let is_of_folder =
                 |block: u32| field == Field::Rows && is_of_folder(segment.reader.kind(block));
             segment
@@ -342,24 +424,6 @@ fn score_term(
                 })?;
         }
     }
-    let documents = corpus.tables.len() as u64;
-    if scratch.term.touched.is_empty() {
-        corpus.found_absent(term, Looked::Term);
-    } else {
-        let worth = share * idf(documents, scratch.term.touched.len() as u64);
-        for table in &scratch.term.touched {
-            // Where its folder's text alone has the word, the sums are the same.
-            let is_own = scratch.folder.get(*table) < scratch.term.get(*table);
-            let share = if is_own { 1.0 } else { formula.folder };
-            scratch.covered.add(*table, worth * share);
-            if is_own {
-                scratch.held.add(*table, word);
-            }
-        }
-        scratch.folder.reset(0);
-        found.worth += worth;
-    }
-    finish_term(scratch, (term, share), documents, formula, &mut found.known);
     Ok(())
 }
 

@@ -53,6 +53,7 @@ mod error;
 pub mod eval;
 mod evidence;
 mod grade;
+mod inflected;
 mod join_graph;
 mod join_graphs;
 mod joined;

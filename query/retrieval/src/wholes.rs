@@ -243,7 +243,7 @@ impl Wholes {
 }
 
 /// The numbers of the live tables that have each of some whole terms, sorted.
-fn tables_with(
+pub(crate) fn tables_with(
     corpus: &Corpus,
     terms: &[String],
     deadline: Deadline,
