@@ -263,7 +263,9 @@ pub(crate) fn score_tables(
         }
     }
     let languages = languages(corpus, deadline)?;
-    let idle = question.spellings.function_words(&question.wanted, languages);
+    let idle = question
+        .spellings
+        .function_words(&question.wanted, languages);
     let is_idle = |term: &str| idle.iter().any(|it| it == term);
     for (term, share) in wanted(question, &found) {
         if is_idle(term) {
@@ -274,7 +276,14 @@ pub(crate) fn score_tables(
     }
     let no_forms = BTreeSet::new();
     for pair in &question.pairs {
-        score_term(corpus, (pair, 1.0), &no_forms, deadline, scratch, &mut found)?;
+        score_term(
+            corpus,
+            (pair, 1.0),
+            &no_forms,
+            deadline,
+            scratch,
+            &mut found,
+        )?;
     }
     let is_looked_up = |term: &str| found.known.iter().any(|(known, _)| known == term);
     let is_known = |term: &str| is_looked_up(term) || is_idle(term);

@@ -158,7 +158,9 @@ impl Question {
             pairs: if keep_all {
                 Vec::new()
             } else {
-                pairs(text, |letter| !only_stop_words && STOP_WORDS.contains(letter))
+                pairs(text, |letter| {
+                    !only_stop_words && STOP_WORDS.contains(letter)
+                })
             },
         }
     }

@@ -161,7 +161,9 @@ mod tests {
     use crate::table::BlockKind;
 
     fn of(texts: &[(Field, &str)]) -> TableLanguages {
-        let fields = texts.iter().map(|(field, text)| (*field, (*text).to_owned()));
+        let fields = texts
+            .iter()
+            .map(|(field, text)| (*field, (*text).to_owned()));
         TableLanguages::of(&[Block {
             kind: BlockKind::Schema,
             text: String::new(),
@@ -176,10 +178,22 @@ mod tests {
 
     #[test]
     fn column_names_say_their_language() {
-        assert_eq!(names("kunden\nkunde_id\nVorname\nPLZ\nOrt"), Some(Language::German));
-        assert_eq!(names("commandes\nnumero\nmontant\ndate"), Some(Language::French));
-        assert_eq!(names("pedidos\nfecha\nimporte\ncliente"), Some(Language::Spanish));
-        assert_eq!(names("siparişler\nmüşteri_adı\ntutar"), Some(Language::Turkish));
+        assert_eq!(
+            names("kunden\nkunde_id\nVorname\nPLZ\nOrt"),
+            Some(Language::German)
+        );
+        assert_eq!(
+            names("commandes\nnumero\nmontant\ndate"),
+            Some(Language::French)
+        );
+        assert_eq!(
+            names("pedidos\nfecha\nimporte\ncliente"),
+            Some(Language::Spanish)
+        );
+        assert_eq!(
+            names("siparişler\nmüşteri_adı\ntutar"),
+            Some(Language::Turkish)
+        );
         assert_eq!(names("customers\ncustomer_id\nname\ncity\nphone"), None);
         assert_eq!(names("a\nb\nc"), None);
         assert_eq!(names("die_casting\ndie_id\npressure"), None);
@@ -189,10 +203,19 @@ mod tests {
     fn what_is_unclear_is_in_the_tables_language_and_english_is_not() {
         let found = of(&[
             (Field::Names, "kunden\nvorname\nstrasse\nort"),
-            (Field::Cells, "Meier Schulz Becker Zimmermann Aachen Ulm Rheine Jena offen"),
-            (Field::Contexts, "The customers of the shop with their address and city"),
+            (
+                Field::Cells,
+                "Meier Schulz Becker Zimmermann Aachen Ulm Rheine Jena offen",
+            ),
+            (
+                Field::Contexts,
+                "The customers of the shop with their address and city",
+            ),
         ]);
-        assert_eq!((found.names, found.values), (Some(Language::German), Some(Language::German)));
+        assert_eq!(
+            (found.names, found.values),
+            (Some(Language::German), Some(Language::German))
+        );
         assert_eq!(found.contexts, None);
     }
 }
