@@ -44,11 +44,6 @@ fn version_3_is_readable() {
     is_readable(3);
 }
 
-#[test]
-fn version_4_is_readable() {
-    is_readable(4);
-}
-
 fn is_readable(version: u32) {
     runtime().block_on(async {
         let index = IndexStore::open(&folder(version)).unwrap();
