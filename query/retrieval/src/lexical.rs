@@ -352,7 +352,11 @@ fn score_term(
     let word = u32::try_from(found.known.len()).ok();
     let word = word.and_then(|at| 1_u64.checked_shl(at)).unwrap_or(0);
     if !corpus.is_absent(term, Looked::Term) {
-        let into = (&mut scratch.term, &mut scratch.folder, &mut scratch.contexts);
+        let into = (
+            &mut scratch.term,
+            &mut scratch.folder,
+            &mut scratch.contexts,
+        );
         sum_term(corpus, (term, word), deadline, into)?;
         if scratch.term.touched.is_empty() {
             corpus.found_absent(term, Looked::Term);
