@@ -6,13 +6,16 @@
 //! form that it has most often, and as many tables have it as have any form. Not the rarest form's
 //! number: a spelling that one table alone has would make the word a rare one everywhere.
 //!
-//! Function words of these languages say nothing, unless nothing else is asked. An index of English
-//! texts has no language, and none of this costs it a look-up.
+//! Function words of these languages say nothing, unless nothing else is asked or the question has
+//! as many of English. An index of English texts has no language, and none of this costs it a
+//! look-up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use limn_segment::analyzer::analyze;
-use limn_segment::languages::{Language, Spelled, marked, pairs_into, spelled};
+use limn_segment::languages::{
+    Language, Spelled, is_english_function_word, marked, pairs_into, spelled,
+};
 use limn_segment::whole::language_term;
 
 use crate::corpus::Corpus;
@@ -56,22 +59,25 @@ impl Spellings {
         found
     }
 
-    /// The question's terms that are function words in one of the languages; none where no other
-    /// term is `wanted`.
+    /// The question's terms that are function words in a language of which it has more of them than
+    /// of English: in "routes of LA", `la` is a name. None where no other term is `wanted`.
     pub(crate) fn function_words(&self, wanted: &[String], languages: &[Language]) -> Vec<String> {
-        if languages.is_empty() {
-            return Vec::new();
-        }
-        let is_function_word = |term: &&String| {
-            self.0.get(*term).is_some_and(|words| {
-                let of_some = |it: &Spelled| {
-                    let mut languages = languages.iter();
-                    languages.any(|language| language.is_function_word(&it.folded))
-                };
-                words.iter().all(of_some)
-            })
+        let words = || self.0.values().flatten().map(|word| word.folded.as_str());
+        let english = words().filter(|it| is_english_function_word(it)).count();
+        let spoken = languages.iter().filter(|language| {
+            let own = words().filter(|word| language.is_function_word(word));
+            own.count() > english
+        });
+        let spoken: Vec<&Language> = spoken.collect();
+        let is_function_word = |word: &Spelled| {
+            let mut spoken = spoken.iter();
+            spoken.any(|language| language.is_function_word(&word.folded))
         };
-        let found: Vec<String> = wanted.iter().filter(is_function_word).cloned().collect();
+        let is_idle = |term: &&String| {
+            let words = self.0.get(*term);
+            words.is_some_and(|words| words.iter().all(is_function_word))
+        };
+        let found: Vec<String> = wanted.iter().filter(is_idle).cloned().collect();
         if found.len() == wanted.len() {
             return Vec::new();
         }

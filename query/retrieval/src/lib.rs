@@ -73,6 +73,7 @@ mod similar;
 mod sought;
 mod spans;
 mod spelling;
+mod sums;
 mod texts;
 mod wholes;
 mod words;

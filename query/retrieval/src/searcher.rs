@@ -19,8 +19,8 @@ use crate::error::RetrievalError;
 use crate::evidence::evidence;
 use crate::grade::Grade;
 use crate::judge::{TableText, Verdict, Verdicts, order, table_text};
-use crate::lexical::Scratch;
 use crate::selection::Selection;
+use crate::sums::Scratch;
 use crate::texts::Texts;
 
 /// A snapshot opened for questions. Shared by any number of threads.

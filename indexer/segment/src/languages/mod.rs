@@ -141,6 +141,12 @@ impl Language {
     }
 }
 
+/// Whether a word, in small letters and folded, is a function word of English.
+#[must_use]
+pub fn is_english_function_word(word: &str) -> bool {
+    LISTED.function_words[ENGLISH].contains(word)
+}
+
 /// The lists of words, read once.
 struct Listed {
     function_words: Vec<HashSet<String>>,

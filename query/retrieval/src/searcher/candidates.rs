@@ -7,13 +7,14 @@ use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::grade::Grading;
 use crate::joined::{SOUGHT, bring_joined};
-use crate::lexical::{Found, Scratch, score_blocks, score_tables};
+use crate::lexical::{Found, score_blocks, score_tables};
 use crate::notes::{lacked, of_words};
 use crate::question::Question;
 use crate::ranking::{Ranked, Request, rank_plain, rank_tables};
 use crate::scoring::{Formula, alpha_of_values};
 use crate::selection::Filter;
 use crate::spelling::corrected;
+use crate::sums::Scratch;
 
 /// The ranking of a question, and what it was made with.
 pub(crate) struct Candidates {

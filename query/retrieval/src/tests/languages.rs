@@ -78,6 +78,17 @@ fn function_words_of_the_indexs_languages_are_not_unknown() {
 }
 
 #[test]
+fn names_in_an_english_question_are_no_function_words() {
+    let mut lake = lake();
+    lake.push(table("en/la", "route\nla", &["2 | Lisbon"], &[], ""));
+    let searcher = searcher(&lake, 1);
+    let found = lexical(&searcher, "what is die la to Keller");
+    assert!(found.iter().any(|it| it.0 == "en/la"), "{found:?}");
+    let found = lexical(&searcher, "quelle est la commande");
+    assert!(found.iter().all(|it| it.0 != "en/la"), "{found:?}");
+}
+
+#[test]
 fn neither_shards_nor_hidden_tables_change_what_a_word_is_worth() {
     let lake = lake();
     let (one, three) = (searcher(&lake, 1), searcher(&lake, 3));
