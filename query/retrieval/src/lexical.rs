@@ -12,7 +12,8 @@ use limn_segment::{BlockKind, Field};
 use tracing::info_span;
 
 use crate::TRACE;
-use crate::corpus::{Corpus, DEAD, Looked};
+use crate::absent::Looked;
+use crate::corpus::{Corpus, DEAD};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::inflected::languages;
@@ -296,14 +297,14 @@ fn add_form(
     deadline: Deadline,
     scratch: &mut Scratch,
 ) -> Result<(), RetrievalError> {
-    if corpus.is_absent(form, Looked::Term) {
+    if corpus.is_absent(form, Looked::Form) {
         return Ok(());
     }
     let (sums, folder) = (&mut scratch.form, &mut scratch.form_folder);
     let into = (&mut *sums, &mut *folder, &mut scratch.contexts);
     sum_term(corpus, (form, word), deadline, into)?;
     if sums.touched().is_empty() {
-        corpus.found_absent(form, Looked::Term);
+        corpus.found_absent(form, Looked::Form);
     }
     for table in sums.touched() {
         if sums.get(*table) > scratch.term.get(*table) {

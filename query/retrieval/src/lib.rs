@@ -42,6 +42,7 @@
 //! ([`Searcher::open_after`] reads only what is new).
 //! [`RetrievalError::is_retryable`] says whether asking again can help.
 
+mod absent;
 mod answer;
 mod aside;
 mod asked;

@@ -13,8 +13,9 @@ use limn_profile::value_key;
 use limn_segment::SegmentError;
 use limn_segment::whole::Whole;
 
+use crate::absent::Looked;
 use crate::asked::{Asked, AskedName};
-use crate::corpus::{Corpus, DEAD, Looked, Values};
+use crate::corpus::{Corpus, DEAD, Values};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::scoring::idf;
