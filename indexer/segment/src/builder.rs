@@ -27,6 +27,8 @@ pub const EXACT_LIMIT: usize = 100_000;
 const MAX_BLOCKS: usize = 1 << 31;
 /// The end of each tantivy file lies among the hot bytes: its footers, which opening reads.
 const TANTIVY_TAIL: usize = 1 << 10;
+/// Opening reads this one of tantivy's files whole.
+const TANTIVY_META: &str = "meta.json";
 /// Rows begin on cache lines.
 const ROW_ALIGNMENT: usize = 64;
 
@@ -290,13 +292,17 @@ impl SegmentWriter {
         out.pad_to(ROW_ALIGNMENT, ROW_ALIGNMENT - crate::graph::MATRIX_HEADER);
         out.add(section::VECTORS, &vectors);
         drop(vectors);
+        let cold = |name: &str, bytes: &[u8]| match name {
+            TANTIVY_META => 0,
+            _ => bytes.len().saturating_sub(TANTIVY_TAIL),
+        };
         for (name, bytes) in &files {
-            let body = bytes.len().saturating_sub(TANTIVY_TAIL);
+            let body = cold(name, bytes);
             out.add(&format!("{}{name}", section::TANTIVY), &bytes[..body]);
         }
         let hot = out.bytes.len();
         for (name, bytes) in &files {
-            let body = bytes.len().saturating_sub(TANTIVY_TAIL);
+            let body = cold(name, bytes);
             out.add(&format!("{}{name}", section::TANTIVY), &bytes[body..]);
         }
         out.add(section::BLOCKS, &meta);

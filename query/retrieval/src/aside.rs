@@ -9,8 +9,9 @@ use limn_segment::TableKey;
 use crate::copies::is_aside;
 use crate::joined::SOUGHT;
 use crate::known_joins::KnownJoins;
-use crate::lexical::{Found, Scratch};
+use crate::lexical::Found;
 use crate::ranking::Ranked;
+use crate::sums::Scratch;
 
 /// Moves tables of a ranking before those of their copies and parts that are kept aside, where they
 /// have all the words of the question that these have.
