@@ -17,8 +17,8 @@ use crate::error::SegmentError;
 use crate::table::Shard;
 
 /// Version of the segment format that this build writes, and the newest it reads. Segments of
-/// version 1 have no whole terms, those of version 2 no values by their hashes, those of version 3 no
-/// marked terms.
+/// version 1 have no whole terms, those of version 2 no values by their hashes, those of version 3
+/// no marked terms.
 pub const SEGMENT_FORMAT: u32 = 4;
 
 /// Unit of verification.

@@ -1,5 +1,5 @@
-//! Words that were looked for and that no table has: the next question with one does not look for it
-//! again.
+//! Words that were looked for and that no table has: the next question with one does not look for
+//! it again.
 //!
 //! Where a corpus leaves tables out, the time that a question takes shall not reveal, however often
 //! it is measured, whether another table has its words. Of any corpus this saves the look-ups of

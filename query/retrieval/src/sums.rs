@@ -1,5 +1,5 @@
-//! What a question's walk over the postings sums up, by the numbers of tables or blocks: sparse sums
-//! over dense arrays, which are kept between questions.
+//! What a question's walk over the postings sums up, by the numbers of tables or blocks: sparse
+//! sums over dense arrays, which are kept between questions.
 
 /// Sparse sums over a dense array that is kept between questions.
 #[derive(Default)]
