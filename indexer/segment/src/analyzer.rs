@@ -5,7 +5,8 @@
 //! terms are lower-cased and stemmed (Snowball English). So `SickLeaveHours`, `sick_leave_hours`
 //! and "sick leave hours" are the same terms: a tokenizer that keeps identifiers whole costs 15
 //! points of hit@1 on database schemas (docs/decisions). Ideographs and kana, which are written
-//! without spaces, are one term each.
+//! without spaces, are one term each. What texts in other languages have beside these terms is
+//! `languages`' matter.
 //!
 //! Any change of the terms that come out is a new [`ANALYZER_VERSION`]: segments record theirs, and
 //! a question must be analyzed like the segments it is put to.
@@ -54,6 +55,16 @@ pub fn analyze_beginning(text: &str, wanted: impl Fn(u8) -> bool, visit: &mut im
         splitter.end(&mut word_came);
     }
     STEMS.set(Some(stems));
+}
+
+/// Calls `visit` with each word of a text that is folded already, or is to stay as it is: in small
+/// letters, not stemmed.
+pub(crate) fn words_into(text: &str, visit: &mut impl FnMut(&str)) {
+    let mut splitter = Splitter::default();
+    for c in text.chars() {
+        splitter.push(c, visit);
+    }
+    splitter.end(visit);
 }
 
 /// What kind of character comes before a possible boundary.

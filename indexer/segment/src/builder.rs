@@ -10,6 +10,7 @@ use half::f16;
 use crate::analyzer::ANALYZER_VERSION;
 use crate::blocks::{BlockSections, BlockWriter};
 use crate::error::SegmentError;
+use crate::languages::TableLanguages;
 use crate::layout::{CHUNK, Contents, Extent, Section, seal, section};
 use crate::lexical::{BlockTerms, LexicalWriter};
 use crate::snapshot::{SegmentEntry, nonce};
@@ -26,6 +27,8 @@ pub const EXACT_LIMIT: usize = 100_000;
 const MAX_BLOCKS: usize = 1 << 31;
 /// The end of each tantivy file lies among the hot bytes: its footers, which opening reads.
 const TANTIVY_TAIL: usize = 1 << 10;
+/// Opening reads this one of tantivy's files whole.
+const TANTIVY_META: &str = "meta.json";
 /// Rows begin on cache lines.
 const ROW_ALIGNMENT: usize = 64;
 
@@ -126,8 +129,9 @@ pub fn build_segment(
     let mut writer = SegmentWriter::new(settings)?;
     for table in &tables {
         writer.begin_table(&table.table);
+        let languages = TableLanguages::of(&table.blocks);
         for (at, block) in table.blocks.iter().enumerate() {
-            let mut terms = BlockTerms::analyzed(block);
+            let mut terms = BlockTerms::analyzed(block, &languages);
             if at == 0 {
                 for term in whole::of_table(&table.table, &table.location) {
                     terms.push_whole(&term);
@@ -288,13 +292,17 @@ impl SegmentWriter {
         out.pad_to(ROW_ALIGNMENT, ROW_ALIGNMENT - crate::graph::MATRIX_HEADER);
         out.add(section::VECTORS, &vectors);
         drop(vectors);
+        let cold = |name: &str, bytes: &[u8]| match name {
+            TANTIVY_META => 0,
+            _ => bytes.len().saturating_sub(TANTIVY_TAIL),
+        };
         for (name, bytes) in &files {
-            let body = bytes.len().saturating_sub(TANTIVY_TAIL);
+            let body = cold(name, bytes);
             out.add(&format!("{}{name}", section::TANTIVY), &bytes[..body]);
         }
         let hot = out.bytes.len();
         for (name, bytes) in &files {
-            let body = bytes.len().saturating_sub(TANTIVY_TAIL);
+            let body = cold(name, bytes);
             out.add(&format!("{}{name}", section::TANTIVY), &bytes[body..]);
         }
         out.add(section::BLOCKS, &meta);

@@ -17,8 +17,9 @@ use crate::error::SegmentError;
 use crate::table::Shard;
 
 /// Version of the segment format that this build writes, and the newest it reads. Segments of
-/// version 1 have no whole terms, those of version 2 no values by their hashes.
-pub const SEGMENT_FORMAT: u32 = 3;
+/// version 1 have no whole terms, those of version 2 no values by their hashes, those of version 3
+/// no marked terms.
+pub const SEGMENT_FORMAT: u32 = 4;
 
 /// Unit of verification.
 pub(crate) const CHUNK: usize = 64 << 10;
@@ -306,9 +307,9 @@ mod tests {
         let sum = xxh3_64(&bytes[end - TRAILER..end - 16]);
         bytes[end - 16..end - 8].copy_from_slice(&sum.to_le_bytes());
         let error = open("s", &bytes, end as u64).unwrap_err();
-        assert!(
-            matches!(error, SegmentError::NewerFormat { found: 4, .. }),
-            "{error}"
-        );
+        let SegmentError::NewerFormat { found, .. } = error else {
+            panic!("{error}");
+        };
+        assert_eq!(found, SEGMENT_FORMAT + 1);
     }
 }

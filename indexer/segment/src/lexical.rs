@@ -7,6 +7,7 @@
 //! text that is analyzed already, terms joined by spaces, so that its own `whitespace` tokenizer is
 //! all that a foreign reader needs.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, OnceLock};
 
@@ -28,6 +29,7 @@ use crate::analyzer::analyze_into;
 use crate::chunks::{ChunkedFile, Generation};
 use crate::directory::{SectionDirectory, clear_last_error, take_last_error};
 use crate::error::SegmentError;
+use crate::languages::{Language, MARK, TableLanguages, marked_into, pairs_into};
 use crate::near::Near;
 use crate::table::{Block, Field};
 use crate::whole;
@@ -60,21 +62,30 @@ fn schema() -> (Schema, [TantivyField; 4], TantivyField) {
 pub(crate) struct BlockTerms {
     /// Of each field, joined by spaces.
     texts: [String; 4],
-    /// The exact number of terms of each field.
+    /// The exact number of terms of each field, without marked ones.
     pub(crate) lengths: [u32; 4],
     /// Its whole terms, each once, joined by spaces.
     whole: String,
 }
 
 impl BlockTerms {
-    /// The terms of a block's fields.
-    pub(crate) fn analyzed(block: &Block) -> BlockTerms {
+    /// The terms of a block's fields, of a table in these languages.
+    pub(crate) fn analyzed(block: &Block, languages: &TableLanguages) -> BlockTerms {
         let mut terms = BlockTerms::default();
+        let mut marked: BTreeSet<Language> = BTreeSet::new();
         for (field, text) in &block.fields {
             analyze_into(text, &mut |term: &str| terms.push(*field, term, 1));
+            pairs_into(text, &mut |term| terms.push(*field, term, 1));
+            marked_into(text, languages.of_field(*field), &mut |language, term| {
+                marked.insert(language);
+                terms.push(*field, term, 1);
+            });
         }
         for term in whole::of_block(block) {
             terms.push_whole(&term);
+        }
+        for language in marked {
+            terms.push_whole(&whole::language_term(language));
         }
         terms
     }
@@ -87,7 +98,7 @@ impl BlockTerms {
         self.whole.push_str(term);
     }
 
-    /// Adds a term so many times.
+    /// Adds a term so many times. Marked ones are no words, and count nothing in lengths.
     pub(crate) fn push(&mut self, field: Field, term: &str, times: u32) {
         let text = &mut self.texts[field.index()];
         for _ in 0..times {
@@ -96,7 +107,9 @@ impl BlockTerms {
             }
             text.push_str(term);
         }
-        self.lengths[field.index()] += times;
+        if !term.starts_with(MARK) {
+            self.lengths[field.index()] += times;
+        }
     }
 }
 

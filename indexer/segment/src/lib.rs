@@ -138,6 +138,7 @@ mod verify;
 
 pub mod analyzer;
 pub mod diff;
+pub mod languages;
 pub mod whole;
 
 pub use blocks::TextFrame;

@@ -12,6 +12,7 @@
 //! - **values**: each value of the fields [`Rows`](Field::Rows) and [`Cells`](Field::Cells), which
 //!   lines and ` | ` separate; and in these and in [`Contexts`](Field::Contexts) each
 //!   [code](codes).
+//! - **languages**: those of which a block has [marked terms](crate::languages).
 //!
 //! A word is a term of its field already, so a value that is one word has no whole term.
 
@@ -19,6 +20,7 @@ use std::collections::BTreeSet;
 
 pub use limn_profile::value_key::key;
 
+use crate::languages::Language;
 use crate::table::{Block, Field, TableKey};
 
 /// Folders of a table's name below which the rest of it is a name, too.
@@ -97,6 +99,12 @@ pub fn is_code(word: &str) -> bool {
 /// Without what stands around it.
 fn trimmed(word: &str) -> &str {
     word.trim_matches(|c: char| !c.is_alphanumeric())
+}
+
+/// The whole term of a block that has marked terms of a language.
+#[must_use]
+pub fn language_term(language: Language) -> String {
+    ["l:", language.code()].concat()
 }
 
 /// Whether a value is a single term as it is.

@@ -70,7 +70,7 @@ impl DraftValues {
         // A list that was made just now is read without an error.
         lists
             .filter(|it| it.is_of_few())
-            .for_each(|it| drop(it.thin(most)));
+            .for_each(|it| it.thin(most).unwrap_or_default());
         let lists = table.columns.iter().flat_map(|column| &column.lists);
         let missing = lists.filter(|list| list.hashes.is_none());
         let mut missing: Vec<u64> = missing.map(|list| list.file).collect();

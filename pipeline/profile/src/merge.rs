@@ -353,7 +353,8 @@ fn merge_column(
 }
 
 /// The hashes of a column's values: the lists of files that have many, and one of what all files
-/// with few have together, where the table has more than its texts write out.
+/// with few have together. The texts of a table of one file write its few values out; of several
+/// files, one may have come after the texts were written.
 fn hashes(
     column: &UnionColumn<'_>,
     files: &[FilePart<'_>],
@@ -379,7 +380,8 @@ fn hashes(
             }
         }
     }
-    let is_written_out = profile.frequent.is_complete() || profile.frequent.is_withheld();
+    let frequent = &profile.frequent;
+    let is_written_out = files.len() == 1 && frequent.is_complete() || frequent.is_withheld();
     let few = few.list().filter(|_| !is_written_out);
     few.map(FileHashes::of_own)
         .into_iter()

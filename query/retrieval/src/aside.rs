@@ -9,14 +9,16 @@ use limn_segment::TableKey;
 use crate::copies::is_aside;
 use crate::joined::SOUGHT;
 use crate::known_joins::KnownJoins;
-use crate::lexical::{Found, Scratch};
+use crate::lexical::Found;
+use crate::question::Question;
 use crate::ranking::Ranked;
+use crate::sums::Scratch;
 
 /// Moves tables of a ranking before those of their copies and parts that are kept aside, where they
 /// have all the words of the question that these have.
 pub(crate) fn originals_first(
     joins: &KnownJoins,
-    (found, scratch): (&Found, &Scratch),
+    (found, scratch, question): (&Found, &Scratch, &Question),
     key: impl Fn(u32) -> TableKey,
     ranked: &mut [Ranked],
 ) {
@@ -29,11 +31,12 @@ pub(crate) fn originals_first(
         let wholes = joins.wholes_of(&backup);
         let originals: Vec<&str> = wholes.filter(|it| !is_aside(it)).collect();
         let held = found.held(scratch, ranked[place].table);
+        let has = |table| found.held_anywhere(scratch, question, table);
         let is_original = |it: &Ranked| {
             let other = key(it.table);
             let is_it = other.lake == backup.lake && originals.contains(&other.name.as_str());
             is_it
-                && found.held(scratch, it.table) & held == held
+                && has(it.table) & held == held
                 && found.wholes.has_values_of(it.table, ranked[place].table)
         };
         if originals.is_empty() {

@@ -11,13 +11,14 @@
 //! a restricted one: it is that of an index of the kept tables. What open segments hold is shared,
 //! not copied.
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
-use limn_segment::{BlockKind, Deletes, Field, KeyRef, SegmentReader, TableKey, text_hash};
+use limn_segment::languages::Language;
+use limn_segment::{BlockKind, Deletes, Field, KeyRef, SegmentReader, TableKey};
 
+use crate::absent::{Absent, Looked};
 use crate::copies::Copies;
 use crate::scoring::{FIELDS, Formula};
 
@@ -152,38 +153,12 @@ pub(crate) struct Corpus {
     values: Values,
     /// Made at the first question of plain mode.
     plain: OnceLock<Plain>,
+    /// Of which live tables have marked terms: looked up at the first question.
+    pub(crate) languages: OnceLock<Vec<Language>>,
     /// Of a corpus that leaves something out.
     absent: Option<Absent>,
-}
-
-/// Words that were looked for and that no kept table has. The next question with one does not look
-/// for it again, so that the time that it takes does not reveal, however often it is measured,
-/// whether another table has the word.
-#[derive(Default)]
-pub(crate) struct Absent(Mutex<HashSet<(Looked, u128)>>);
-
-/// As what a word was looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Looked {
-    /// As a term.
-    Term,
-    /// As a term of plain mode, which leaves cells aside.
-    Plain,
-    /// As a whole name or value.
-    Whole,
-    /// As one of the values that a column has many of.
-    Value,
-    /// As a misspelt word.
-    Spelling,
-}
-
-/// Words that are remembered; then all are forgotten.
-const ABSENT: usize = 1 << 16;
-
-impl Absent {
-    fn words(&self) -> MutexGuard<'_, HashSet<(Looked, u128)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    /// Words in other languages, of every corpus: most words have no form in most of an index's.
+    absent_forms: Absent,
 }
 
 /// What plain mode needs: every live block with a word outside the cells is a document of one
@@ -296,23 +271,28 @@ impl Corpus {
             blocks: base,
             values,
             plain: OnceLock::new(),
+            languages: OnceLock::new(),
             absent: None,
+            absent_forms: Absent::default(),
+        }
+    }
+
+    fn absent(&self, looked: Looked) -> Option<&Absent> {
+        match looked {
+            Looked::Form => Some(&self.absent_forms),
+            _ => self.absent.as_ref(),
         }
     }
 
     /// Whether a word is known to be in no table, and is not looked for.
     pub(crate) fn is_absent(&self, term: &str, looked: Looked) -> bool {
-        let absent = self.absent.as_ref();
-        absent.is_some_and(|it| it.words().contains(&(looked, text_hash(term))))
+        self.absent(looked).is_some_and(|it| it.has(term, looked))
     }
 
     /// A word was looked for, and is in no table.
     pub(crate) fn found_absent(&self, term: &str, looked: Looked) {
-        if let Some(mut words) = self.absent.as_ref().map(Absent::words) {
-            if words.len() >= ABSENT {
-                words.clear();
-            }
-            words.insert((looked, text_hash(term)));
+        if let Some(absent) = self.absent(looked) {
+            absent.add(term, looked);
         }
     }
 

@@ -9,8 +9,9 @@ use limn_segment::{JoinRecord, TableKey};
 use serde::Serialize;
 
 use crate::known_joins::KnownJoins;
-use crate::lexical::{Found, Scratch};
+use crate::lexical::Found;
 use crate::ranking::Ranked;
+use crate::sums::Scratch;
 
 /// Tables of a ranking among which those that join are sought.
 pub(crate) const SOUGHT: usize = 50;

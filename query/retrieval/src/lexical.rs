@@ -5,17 +5,22 @@
 //! while walking, over live tables (or blocks) only, filters left aside: a filter changes who is
 //! ranked, never what a word is worth.
 
+use std::collections::BTreeSet;
+
 use limn_models::Embedder;
 use limn_segment::{BlockKind, Field};
 use tracing::info_span;
 
 use crate::TRACE;
-use crate::corpus::{Corpus, DEAD, Looked};
+use crate::absent::Looked;
+use crate::corpus::{Corpus, DEAD};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
+use crate::inflected::languages;
 use crate::question::{Question, Word};
 use crate::scoring::{Formula, idf};
 use crate::spelling::{Meant, corrected, meant};
+use crate::sums::{Held, Scratch, Sums};
 use crate::wholes::{HeldValue, Wholes};
 
 /// What a word counts that is searched as another, of what it counts where it is written so.
@@ -25,102 +30,6 @@ const MISSPELT: f32 = 0.5;
 const UNKNOWN: f32 = 0.5;
 /// A part of a code of at most so many characters is short.
 const SHORT_PART: usize = 2;
-
-/// Sparse sums over a dense array that is kept between questions.
-#[derive(Default)]
-pub(crate) struct Sums {
-    values: Vec<f32>,
-    touched: Vec<u32>,
-}
-
-impl Sums {
-    /// Makes room for `size` numbers, all 0.
-    fn reset(&mut self, size: usize) {
-        for id in self.touched.drain(..) {
-            self.values[id as usize] = 0.0;
-        }
-        if self.values.len() < size {
-            self.values.resize(size, 0.0);
-        }
-    }
-
-    fn add(&mut self, id: u32, amount: f32) {
-        // Only positive amounts are ever added, so 0 means untouched.
-        if amount > 0.0 {
-            let value = &mut self.values[id as usize];
-            if *value == 0.0 {
-                self.touched.push(id);
-            }
-            *value += amount;
-        }
-    }
-
-    /// A number's sum; 0 where nothing was added.
-    pub(crate) fn get(&self, id: u32) -> f32 {
-        self.values.get(id as usize).copied().unwrap_or(0.0)
-    }
-
-    /// The numbers with a sum above 0, in no particular order.
-    pub(crate) fn touched(&self) -> &[u32] {
-        &self.touched
-    }
-}
-
-/// Which of a question's words each table has; kept between questions, as [`Sums`] are.
-#[derive(Default)]
-pub(crate) struct Held {
-    words: Vec<u64>,
-    touched: Vec<u32>,
-}
-
-impl Held {
-    fn reset(&mut self, size: usize) {
-        for id in self.touched.drain(..) {
-            self.words[id as usize] = 0;
-        }
-        if self.words.len() < size {
-            self.words.resize(size, 0);
-        }
-    }
-
-    fn add(&mut self, id: u32, word: u64) {
-        // The 65th word and those after it have no bit.
-        if word == 0 {
-            return;
-        }
-        let words = &mut self.words[id as usize];
-        if *words == 0 {
-            self.touched.push(id);
-        }
-        *words |= word;
-    }
-
-    fn get(&self, id: u32) -> u64 {
-        self.words.get(id as usize).copied().unwrap_or(0)
-    }
-}
-
-/// What a question's walk needs; kept in a pool between questions.
-#[derive(Default)]
-pub(crate) struct Scratch {
-    term: Sums,
-    pub(crate) scores: Sums,
-    /// Of `term` what texts about folders have.
-    folder: Sums,
-    /// What the question's words that it has are worth, by table.
-    covered: Sums,
-    /// Which words these are, by their places among the known terms; of more than 64 the first.
-    held: Held,
-    /// Which of them texts about the table have.
-    contexts: Held,
-}
-
-impl Scratch {
-    /// Which of the known terms texts about a table have, by their places.
-    pub(crate) fn of_contexts(&self, table: u32) -> u64 {
-        self.contexts.get(table)
-    }
-}
 
 /// Terms of a question that occur in the index, with what each is worth: its inverse document
 /// frequency, of which the parts of a code share one.
@@ -188,6 +97,20 @@ impl Found {
         }
     }
 
+    /// Which of the known terms a table has, by their places, those of values among many and of
+    /// texts about its folders, too.
+    pub(crate) fn held_anywhere(&self, scratch: &Scratch, question: &Question, table: u32) -> u64 {
+        let mut held = self.held(scratch, table) | scratch.of_contexts(table);
+        for word in &question.words {
+            if self.wholes.has_word(word, table) {
+                let known = self.known.iter().take(64).enumerate();
+                let own = known.filter(|(_, (term, _))| word.terms.contains(term));
+                held |= own.fold(0u64, |own, (at, _)| own | 1 << at);
+            }
+        }
+        held
+    }
+
     /// The share of the question's words, by what they are worth, that a table has: 0 to 1.
     pub(crate) fn covered(&self, scratch: &Scratch, table: u32) -> f32 {
         if self.worth > 0.0 {
@@ -223,65 +146,33 @@ pub(crate) fn score_tables(
     scratch: &mut Scratch,
 ) -> Result<Found, RetrievalError> {
     let _span = info_span!(target: TRACE, "lexical").entered();
-    let formula = &Formula::LIMN;
-    let tables = corpus.tables.len();
-    scratch.covered.reset(tables);
-    scratch.held.reset(tables);
-    scratch.contexts.reset(tables);
-    scratch.folder.reset(tables);
-    scratch.scores.reset(tables);
-    scratch.term.reset(tables);
-    let mut found = Found {
-        wholes: Wholes::find(corpus, &question.asked, deadline)?,
-        is_exact: !question.words.is_empty() && question.words.iter().all(Word::is_exact),
-        ..Found::default()
+    scratch.reset(corpus.tables.len());
+    let mut walk = Walk {
+        corpus,
+        deadline,
+        scratch,
+        found: Found {
+            wholes: Wholes::find(corpus, &question.asked, deadline)?,
+            is_exact: !question.words.is_empty() && question.words.iter().all(Word::is_exact),
+            ..Found::default()
+        },
     };
-    for value in &found.wholes.values {
-        let frequency = match value.is_distinct {
-            true => formula.distinct,
-            false => formula.whole,
-        };
-        let worth = value.idf * formula.saturate(frequency);
-        for table in &value.tables {
-            scratch.scores.add(*table, worth);
+    walk.add_values();
+    let languages = languages(corpus, deadline)?;
+    let idle = question
+        .spellings
+        .function_words(&question.wanted, languages);
+    for (term, share) in wanted(question, &walk.found) {
+        if !idle.iter().any(|it| it == term) {
+            let forms = question.spellings.marked(term, languages);
+            walk.add_term(term, share, &forms)?;
         }
     }
-    for (term, share) in wanted(question, &found) {
-        score_term(corpus, (term, share), deadline, scratch, &mut found)?;
+    for pair in &question.pairs {
+        walk.add_term(pair, 1.0, &BTreeSet::new())?;
     }
-    let is_known = |term: &str| found.known.iter().any(|(known, _)| known == term);
-    // Of a value among many no term may be known, but that tables have it is.
-    for value in &found.wholes.values {
-        let mut words = question.words.iter();
-        let is_missing = |word: &Word| !word.terms.iter().all(|term| is_known(term));
-        if words.any(|word| value.words.contains(&word.at) && is_missing(word)) {
-            found.worth += value.idf;
-            for table in &value.tables {
-                scratch.covered.add(*table, value.idf);
-            }
-        }
-    }
-    let unknown = question.unknown_words(is_known, |word| found.holds(word));
-    let unknown: Vec<Word> = unknown.into_iter().cloned().collect();
-    for word in unknown {
-        let Some(meant) = meant(corpus, &word, embedder, deadline)? else {
-            found.worth += UNKNOWN * idf(tables as u64, 0);
-            if !question.is_of_asking(&word) {
-                found.unknown.push(word.written);
-            }
-            continue;
-        };
-        if !found.known.iter().any(|(term, _)| *term == meant.term) {
-            score_term(
-                corpus,
-                (&meant.term, MISSPELT),
-                deadline,
-                scratch,
-                &mut found,
-            )?;
-        }
-        found.meant.push(meant);
-    }
+    walk.add_unknown(question, &idle, embedder)?;
+    let mut found = walk.found;
     // As it is meant, it may be a name.
     if found.wholes.names.is_empty()
         && let Some(text) = corrected(&question.text, &found.meant)
@@ -292,35 +183,170 @@ pub(crate) fn score_tables(
     Ok(found)
 }
 
-/// Adds a term, of which `share` counts, to the tables' scores.
-fn score_term(
+/// A question's way through the postings.
+struct Walk<'a> {
+    corpus: &'a Corpus,
+    deadline: Deadline,
+    scratch: &'a mut Scratch,
+    found: Found,
+}
+
+impl Walk<'_> {
+    /// Adds what values are worth that tables have as a whole.
+    fn add_values(&mut self) {
+        let formula = &Formula::LIMN;
+        for value in &self.found.wholes.values {
+            let frequency = match value.is_distinct {
+                true => formula.distinct,
+                false => formula.whole,
+            };
+            let worth = value.idf * formula.saturate(frequency);
+            for table in &value.tables {
+                self.scratch.scores.add(*table, worth);
+            }
+        }
+    }
+
+    /// Adds a term, of which `share` counts, to the tables' scores. A table has it as often as it
+    /// has it or one of its `forms` in other languages, whichever is most.
+    fn add_term(
+        &mut self,
+        term: &str,
+        share: f32,
+        forms: &BTreeSet<String>,
+    ) -> Result<(), RetrievalError> {
+        let formula = &Formula::LIMN;
+        let (corpus, scratch) = (self.corpus, &mut *self.scratch);
+        let mut words = self.found.wholes.words.iter();
+        let among_many = words.find(|word| word.term == term);
+        for table in among_many.iter().flat_map(|word| word.tables()) {
+            scratch.term.add(table, formula.distinct);
+        }
+        // Its bit, should it be known.
+        let word = u32::try_from(self.found.known.len()).ok();
+        let word = word.and_then(|at| 1_u64.checked_shl(at)).unwrap_or(0);
+        if !corpus.is_absent(term, Looked::Term) {
+            let into = (
+                &mut scratch.term,
+                &mut scratch.folder,
+                &mut scratch.contexts,
+            );
+            sum_term(corpus, (term, word), self.deadline, into)?;
+            if scratch.term.touched().is_empty() {
+                corpus.found_absent(term, Looked::Term);
+            }
+        }
+        for form in forms {
+            add_form(corpus, (form, word), self.deadline, scratch)?;
+        }
+        let documents = corpus.tables.len() as u64;
+        if !scratch.term.touched().is_empty() {
+            let worth = share * idf(documents, scratch.term.touched().len() as u64);
+            for table in scratch.term.touched() {
+                // Where its folder's text alone has the word, the sums are the same.
+                let is_own = scratch.folder.get(*table) < scratch.term.get(*table);
+                let share = if is_own { 1.0 } else { formula.folder };
+                scratch.covered.add(*table, worth * share);
+                if is_own {
+                    scratch.held.add(*table, word);
+                }
+            }
+            scratch.folder.reset(0);
+            self.found.worth += worth;
+        }
+        let known = &mut self.found.known;
+        finish_term(scratch, (term, share), documents, formula, known);
+        Ok(())
+    }
+
+    /// Adds the words of which no term is known, but for `idle` ones: as parts of values, as what
+    /// they are meant to be, or else as what the question has and no table.
+    fn add_unknown(
+        &mut self,
+        question: &Question,
+        idle: &[String],
+        embedder: &dyn Embedder,
+    ) -> Result<(), RetrievalError> {
+        let found = &mut self.found;
+        let is_looked_up = |term: &str| found.known.iter().any(|(known, _)| known == term);
+        let is_known = |term: &str| is_looked_up(term) || idle.iter().any(|it| it == term);
+        // Of a value among many no term may be known, but that tables have it is.
+        for value in &found.wholes.values {
+            let mut words = question.words.iter();
+            let is_missing = |word: &Word| !word.terms.iter().all(|term| is_known(term));
+            if words.any(|word| value.words.contains(&word.at) && is_missing(word)) {
+                found.worth += value.idf;
+                for table in &value.tables {
+                    self.scratch.covered.add(*table, value.idf);
+                }
+            }
+        }
+        let unknown = question.unknown_words(is_known, |word| {
+            found.holds(word) || Question::has_pairs(&word.written, is_looked_up)
+        });
+        let unknown: Vec<Word> = unknown.into_iter().cloned().collect();
+        for word in unknown {
+            let Some(meant) = meant(self.corpus, &word, embedder, self.deadline)? else {
+                self.found.worth += UNKNOWN * idf(self.corpus.tables.len() as u64, 0);
+                if !question.is_of_asking(&word) {
+                    self.found.unknown.push(word.written);
+                }
+                continue;
+            };
+            let mut known = self.found.known.iter();
+            if !known.any(|(term, _)| *term == meant.term) {
+                self.add_term(&meant.term, MISSPELT, &BTreeSet::new())?;
+            }
+            self.found.meant.push(meant);
+        }
+        Ok(())
+    }
+}
+
+/// Adds to a term's sums what tables have of one of its forms in another language, where that is
+/// more.
+fn add_form(
     corpus: &Corpus,
-    (term, share): (&str, f32),
+    (form, word): (&str, u64),
     deadline: Deadline,
     scratch: &mut Scratch,
-    found: &mut Found,
 ) -> Result<(), RetrievalError> {
-    let formula = &Formula::LIMN;
-    let mut words = found.wholes.words.iter();
-    let among_many = words.find(|word| word.term == term);
-    for table in among_many.iter().flat_map(|word| word.tables()) {
-        scratch.term.add(table, formula.distinct);
-    }
-    if corpus.is_absent(term, Looked::Term) && among_many.is_none() {
+    if corpus.is_absent(form, Looked::Form) {
         return Ok(());
     }
-    // Its bit, should it be known.
-    let word = u32::try_from(found.known.len()).ok();
-    let word = word.and_then(|at| 1_u64.checked_shl(at)).unwrap_or(0);
+    let (sums, folder) = (&mut scratch.form, &mut scratch.form_folder);
+    let into = (&mut *sums, &mut *folder, &mut scratch.contexts);
+    sum_term(corpus, (form, word), deadline, into)?;
+    if sums.touched().is_empty() {
+        corpus.found_absent(form, Looked::Form);
+    }
+    for table in sums.touched() {
+        if sums.get(*table) > scratch.term.get(*table) {
+            scratch.term.set(*table, sums.get(*table));
+            scratch.folder.set(*table, folder.get(*table));
+        }
+    }
+    sums.reset(0);
+    folder.reset(0);
+    Ok(())
+}
+
+/// Adds how much of a term each table has to the first sums, to the second what of it texts about
+/// folders have, and its bit where texts about the table have it.
+fn sum_term(
+    corpus: &Corpus,
+    (term, word): (&str, u64),
+    deadline: Deadline,
+    (sums, folder, contexts): (&mut Sums, &mut Sums, &mut Held),
+) -> Result<(), RetrievalError> {
     for segment in &corpus.segments {
         deadline.check()?;
         for field in Field::ALL {
             let at = field.index();
-            if formula.weights[at] <= 0.0 {
+            if Formula::LIMN.weights[at] <= 0.0 {
                 continue;
             }
-            let (sums, norms) = (&mut scratch.term, &corpus.norms[at]);
-            let (folder, contexts) = (&mut scratch.folder, &mut scratch.contexts);
+            let norms = &corpus.norms[at];
             let is_of_folder =
                 |block: u32| field == Field::Rows && is_of_folder(segment.reader.kind(block));
             segment
@@ -342,24 +368,6 @@ fn score_term(
                 })?;
         }
     }
-    let documents = corpus.tables.len() as u64;
-    if scratch.term.touched.is_empty() {
-        corpus.found_absent(term, Looked::Term);
-    } else {
-        let worth = share * idf(documents, scratch.term.touched.len() as u64);
-        for table in &scratch.term.touched {
-            // Where its folder's text alone has the word, the sums are the same.
-            let is_own = scratch.folder.get(*table) < scratch.term.get(*table);
-            let share = if is_own { 1.0 } else { formula.folder };
-            scratch.covered.add(*table, worth * share);
-            if is_own {
-                scratch.held.add(*table, word);
-            }
-        }
-        scratch.folder.reset(0);
-        found.worth += worth;
-    }
-    finish_term(scratch, (term, share), documents, formula, &mut found.known);
     Ok(())
 }
 
@@ -433,7 +441,7 @@ pub(crate) fn score_blocks(
                     })?;
             }
         }
-        if scratch.term.touched.is_empty() {
+        if scratch.term.touched().is_empty() {
             corpus.found_absent(term, Looked::Plain);
         }
         finish_term(scratch, (term, 1.0), plain.blocks, formula, &mut known);
@@ -456,14 +464,12 @@ fn finish_term(
     formula: &Formula,
     known: &mut KnownTerms,
 ) {
-    let containing = scratch.term.touched.len() as u64;
+    let containing = scratch.term.touched().len() as u64;
     if containing == 0 {
         return;
     }
     let weight = share * idf(documents, containing);
-    for id in scratch.term.touched.drain(..) {
-        let frequency = std::mem::take(&mut scratch.term.values[id as usize]);
-        scratch.scores.add(id, weight * formula.saturate(frequency));
-    }
+    let (term_sums, scores) = (&mut scratch.term, &mut scratch.scores);
+    term_sums.drain(|id, frequency| scores.add(id, weight * formula.saturate(frequency)));
     known.push((term.to_owned(), weight));
 }

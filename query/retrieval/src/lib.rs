@@ -42,6 +42,7 @@
 //! ([`Searcher::open_after`] reads only what is new).
 //! [`RetrievalError::is_retryable`] says whether asking again can help.
 
+mod absent;
 mod answer;
 mod aside;
 mod asked;
@@ -53,6 +54,7 @@ mod error;
 pub mod eval;
 mod evidence;
 mod grade;
+mod inflected;
 mod join_graph;
 mod join_graphs;
 mod joined;
@@ -72,6 +74,7 @@ mod similar;
 mod sought;
 mod spans;
 mod spelling;
+mod sums;
 mod texts;
 mod tuned;
 mod wholes;

@@ -50,7 +50,6 @@ pub fn listed(words: &[String]) -> String {
 /// The words of a question that tables have, but none of these; without those of how it asks.
 pub(crate) fn lacked(question: &Question, found: &Found, tables: &[RankedTable]) -> Vec<String> {
     let held = tables.iter().fold(0, |held, it| held | it.held);
-    let numbers: Vec<u32> = tables.iter().map(|it| it.table).collect();
     let mut lacked: Vec<String> = Vec::new();
     for word in &question.words {
         let meant = found.meant.iter().find(|it| it.written == word.written);
@@ -60,9 +59,8 @@ pub(crate) fn lacked(question: &Question, found: &Found, tables: &[RankedTable])
         let known = found.known.iter().take(64).enumerate();
         let places = known.filter(|(_, (term, _))| is_its(term));
         let of_it = places.fold(0u64, |of_it, (at, _)| of_it | 1 << at);
-        let is_lacked = of_it != 0 && of_it & held == 0 && !found.wholes.has_word(word, &numbers);
         let is_asking = is_asking_word(&word.written.to_lowercase());
-        if is_lacked && !is_asking && !lacked.contains(&word.written) {
+        if of_it != 0 && of_it & held == 0 && !is_asking && !lacked.contains(&word.written) {
             lacked.push(word.written.clone());
         }
     }

@@ -7,6 +7,7 @@ use limn_segment::analyzer::analyze;
 use limn_segment::whole::is_code;
 
 use crate::asked::{Asked, is_kind, quoted};
+use crate::inflected::{Spellings, pairs};
 
 const LIST: &str = include_str!("stopwords.txt");
 
@@ -61,6 +62,10 @@ pub(crate) struct Question {
     pub(crate) words: Vec<Word>,
     /// What it may ask for as a whole.
     pub(crate) asked: Asked,
+    /// The words behind its terms.
+    pub(crate) spellings: Spellings,
+    /// Pairs of neighbouring letters, of scripts without spaces, that are looked up beside terms.
+    pub(crate) pairs: Vec<String>,
 }
 
 /// A word of a question.
@@ -145,6 +150,12 @@ impl Question {
             } else {
                 Asked::of(text)
             },
+            spellings: if keep_all {
+                Spellings::default()
+            } else {
+                Spellings::of(text)
+            },
+            pairs: if keep_all { Vec::new() } else { pairs(text) },
         }
     }
 

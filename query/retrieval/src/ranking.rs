@@ -14,10 +14,11 @@ use crate::corpus::{Corpus, DEAD};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::learned::{Features, Weights};
-use crate::lexical::{Found, Scratch};
+use crate::lexical::Found;
 use crate::scoring::{Formula, fuse, min_max};
 use crate::selection::Filter;
 use crate::semantic::{NearBlock, nearest, table_score};
+use crate::sums::Scratch;
 use crate::wholes::Fit;
 
 /// A table in rank order.

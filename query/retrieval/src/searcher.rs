@@ -20,10 +20,10 @@ use crate::evidence::evidence;
 use crate::grade::Grade;
 use crate::judge::{TableText, Verdict, Verdicts, order, table_text};
 use crate::learned::Weights;
-use crate::lexical::Scratch;
 use crate::notes::lacked;
 use crate::question::Question;
 use crate::selection::Selection;
+use crate::sums::Scratch;
 use crate::texts::Texts;
 use crate::tuned::Tuned;
 

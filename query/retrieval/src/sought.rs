@@ -1,6 +1,7 @@
 //! A question's terms, as texts are searched for them.
 
 use limn_segment::analyzer::analyze_beginning;
+use limn_segment::languages::MARK;
 
 use crate::lexical::KnownTerms;
 use crate::texts::Terms;
@@ -17,7 +18,9 @@ pub(crate) struct Sought<'a> {
 
 impl<'a> Sought<'a> {
     pub(crate) fn new(known: &'a KnownTerms) -> Sought<'a> {
-        let terms = known.iter().map(|(term, weight)| (term.as_str(), *weight));
+        // Texts are searched for words.
+        let words = known.iter().filter(|(term, _)| !term.starts_with(MARK));
+        let terms = words.map(|(term, weight)| (term.as_str(), *weight));
         Sought::of(terms.collect())
     }
 

@@ -10,7 +10,8 @@
 use limn_models::Embedder;
 use limn_segment::{Field, Near, SegmentError, distance};
 
-use crate::corpus::{Corpus, DEAD, Looked};
+use crate::absent::Looked;
+use crate::corpus::{Corpus, DEAD};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::question::{Word, is_stop_word};

@@ -6,6 +6,7 @@ mod copies;
 mod folders;
 mod following;
 mod judge;
+mod languages;
 mod properties;
 mod restricted;
 mod selection;

@@ -67,7 +67,7 @@ impl Tuned {
         };
         let version = snapshot.ranking.get("version").and_then(Value::as_u64);
         match version {
-            Some(version) if version > u64::from(VERSION) => {
+            Some(version) if version != u64::from(VERSION) => {
                 let reason = format!("they are of version {version}, and limn reads {VERSION}");
                 return Err(unusable(reason));
             }

@@ -13,8 +13,9 @@ use limn_profile::value_key;
 use limn_segment::SegmentError;
 use limn_segment::whole::Whole;
 
+use crate::absent::Looked;
 use crate::asked::{Asked, AskedName};
-use crate::corpus::{Corpus, DEAD, Looked, Values};
+use crate::corpus::{Corpus, DEAD, Values};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::question::Word;
@@ -212,16 +213,13 @@ impl Wholes {
             || values.any(|value| value.words == (0..words) && has(&value.tables))
     }
 
-    /// Whether one of some tables has a word of the question as a value among many, or within one.
-    pub(crate) fn has_word(&self, word: &Word, tables: &[u32]) -> bool {
+    /// Whether a table has a word of the question as a value, or within one.
+    pub(crate) fn has_word(&self, word: &Word, table: u32) -> bool {
         let mut values = self.values.iter();
         let mut words = self.words.iter();
-        values.any(|value| {
-            let has = |table| value.tables.binary_search(table).is_ok();
-            value.words.contains(&word.at) && tables.iter().any(has)
-        }) || words.any(|held| {
-            word.terms.contains(&held.term) && held.tables().any(|it| tables.contains(&it))
-        })
+        values.any(|it| it.words.contains(&word.at) && it.tables.binary_search(&table).is_ok())
+            || words
+                .any(|held| word.terms.contains(&held.term) && held.tables().any(|it| it == table))
     }
 
     /// Whether a table has all values of the question that another one has.
@@ -269,7 +267,7 @@ impl Wholes {
 }
 
 /// The numbers of the live tables that have each of some whole terms, sorted.
-fn tables_with(
+pub(crate) fn tables_with(
     corpus: &Corpus,
     terms: &[String],
     deadline: Deadline,

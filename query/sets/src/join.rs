@@ -129,8 +129,8 @@ impl Join {
             let share = 1.0 - distinct(other)?.1 / distinct(key)?.0;
             (share > LEFT_OUT).then(|| {
                 let line = format!(
-                    "at least {:.0} % of the rows of {} have none in {}: this join leaves them out, LEFT JOIN keeps them",
-                    100.0 * share, key.table, other.table
+                    "at least {} % of the rows of {} have none in {}: this join leaves them out, LEFT JOIN keeps them",
+                    (100.0 * share).floor(), key.table, other.table
                 );
                 one_line(&line)
             })
@@ -174,9 +174,9 @@ impl Join {
                 Evidence::Declared => "a file declares it".to_owned(),
                 Evidence::Names => "names agree".to_owned(),
                 other => format!(
-                    "{} agree: at least {:.0} % of the values of the left column are in the right one",
+                    "{} agree: at least {} % of the values of the left column are in the right one",
                     other.name(),
-                    100.0 * edge.containment_low
+                    (100.0 * edge.containment_low).floor()
                 ),
             },
             basis: Basis::Graph,

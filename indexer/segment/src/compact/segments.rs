@@ -12,6 +12,7 @@ use crate::blocks::TextFrame;
 use crate::builder::{BuiltSegment, SegmentSettings, SegmentWriter, WrittenBlock};
 use crate::deletes::Deletes;
 use crate::error::SegmentError;
+use crate::languages::MARK;
 use crate::lexical::BlockTerms;
 use crate::reader::SegmentReader;
 use crate::table::{Field, TableKey};
@@ -183,7 +184,9 @@ impl TermsByBlock {
             let of = &self.fields[field.index()];
             let here = of.of_block(block);
             // Counted first: what they say may be a lot.
-            let count: u64 = here.clone().map(|(.., times)| u64::from(*times)).sum();
+            let words = here.clone();
+            let words = words.filter(|(_, term, _)| !of.terms[*term as usize].starts_with(MARK));
+            let count: u64 = words.map(|(.., times)| u64::from(*times)).sum();
             if count != u64::from(lengths[field.index()]) {
                 let detail = format!("its postings do not have the terms of block {block}");
                 return Err(SegmentError::damaged(reader.path(), detail));

@@ -29,6 +29,13 @@ fn songs() -> TableKey {
     }
 }
 
+fn customers() -> TableKey {
+    TableKey {
+        lake: "s3://lake".into(),
+        name: "shop/kunden".into(),
+    }
+}
+
 #[test]
 fn version_1_is_readable() {
     is_readable(1);
@@ -42,6 +49,11 @@ fn version_2_is_readable() {
 #[test]
 fn version_3_is_readable() {
     is_readable(3);
+}
+
+#[test]
+fn version_4_is_readable() {
+    is_readable(4);
 }
 
 fn is_readable(version: u32) {
@@ -103,6 +115,23 @@ fn is_readable(version: u32) {
                 1 | 2 => assert!(holding.is_empty()),
                 _ => assert_eq!(holding, [(songs.key.name.to_owned(), 0)]),
             }
+            let customers = reader.tables().iter().find(|t| t.key == customers());
+            let mut marked = Vec::new();
+            reader
+                .postings(Field::Names, "~de~kund", &mut |b, n| marked.push((b, n)))
+                .unwrap();
+            let mut german = Vec::new();
+            reader
+                .whole(&["l:de".to_owned()], &mut |_, blocks| german.extend(blocks))
+                .unwrap();
+            match (version, customers) {
+                (1..=3, None) => assert!(marked.is_empty() && german.is_empty()),
+                (_, customers) => {
+                    let first = customers.unwrap().first_block;
+                    assert_eq!(reader.block(first).lengths, [6, 0, 0, 0]);
+                    assert_eq!((marked, german), (vec![(first, 2)], vec![first]));
+                }
+            }
             let mut query = vec![0.0; DIMENSIONS];
             query[1] = 1.0;
             let nearest = reader.nearest(&query, 1, &deletes).unwrap();
@@ -143,6 +172,19 @@ fn write_the_fixture() {
                 (Field::Cells, "Imagine".into()),
             ],
             vector: Some(vector),
+        }],
+    });
+    let names = "kunden: Kunde_Nr, Vorname, Straße, Ort";
+    tables.push(TableBlocks {
+        content: None,
+        values: TableValues::default(),
+        table: customers(),
+        location: "s3://lake/shop/kunden.csv".into(),
+        blocks: vec![Block {
+            kind: BlockKind::Schema,
+            text: names.into(),
+            fields: vec![(Field::Names, names.into())],
+            vector: None,
         }],
     });
     runtime().block_on(async {

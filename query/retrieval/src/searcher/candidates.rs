@@ -7,13 +7,14 @@ use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::grade::Grading;
 use crate::joined::{SOUGHT, bring_joined};
-use crate::lexical::{Found, Scratch, score_blocks, score_tables};
+use crate::lexical::{Found, score_blocks, score_tables};
 use crate::notes::of_words;
 use crate::question::Question;
 use crate::ranking::{Ranked, Request, rank_plain, rank_tables};
 use crate::scoring::{Formula, alpha_of_values};
 use crate::selection::Filter;
 use crate::spelling::corrected;
+use crate::sums::Scratch;
 
 /// The ranking of a question, and what it was made with.
 pub(crate) struct Candidates {
@@ -101,7 +102,7 @@ impl Searcher {
         };
         let ranked = &mut outcome.ranked;
         let joined = joins.map(|joins| {
-            originals_first(joins, (&found, &scratch), key, ranked);
+            originals_first(joins, (&found, &scratch, &question), key, ranked);
             bring_joined(joins, (&found, &scratch), key, ranked)
         });
         ranked.truncate(kept);
@@ -112,8 +113,7 @@ impl Searcher {
         let place = filter.as_ref().map(Filter::place).unwrap_or_default();
         let is_known = !found.known.is_empty();
         let tables = if outcome.is_worth_showing(self.snapshot.dimensions, is_known) {
-            let words = question.asked.words;
-            let known = (query, &found, &scratch, words);
+            let known = (query, &found, &scratch, &question);
             let ranked = outcome.ranked.into_iter();
             ranked
                 .map(|ranked| RankedTable {
@@ -218,7 +218,7 @@ impl Searcher {
     fn graded(
         &self,
         ranked: Ranked,
-        (query, found, scratch, words): (&Query, &Found, &Scratch, usize),
+        (query, found, scratch, question): (&Query, &Found, &Scratch, &Question),
         filter: Option<&Filter>,
     ) -> RankedTable {
         let allows = |table: &u32| filter.is_none_or(|filter| filter.allows(*table));
@@ -233,6 +233,7 @@ impl Searcher {
         });
         let exact = exact.max_by_key(Vec::len).unwrap_or_default();
         let mut tables = all.iter();
+        let words = question.asked.words;
         let is_named = tables.any(|table| found.wholes.is_named(*table, words));
         let cosine = ranked.cosine.filter(|_| !found.is_exact);
         let worth = Grading::worth(covered, cosine, self.table_count());
@@ -254,7 +255,7 @@ impl Searcher {
             joined: None,
             table: ranked.table,
             held: match query.mode {
-                Mode::Limn => found.held(scratch, ranked.table),
+                Mode::Limn => found.held_anywhere(scratch, question, ranked.table),
                 Mode::Plain => u64::MAX,
             },
         }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::properties::{lake, texts};
 use super::{key, opened, query, searcher, segment, small_lake, snapshot};
-use crate::corpus::Looked;
+use crate::absent::Looked;
 use crate::{Answer, Mode, Query, Searcher, Values};
 
 /// Everything an answer says; numbers are printed so that different bits differ. What a note says

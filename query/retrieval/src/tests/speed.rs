@@ -20,9 +20,10 @@ use limn_segment::{
 
 use super::{key, opened};
 use crate::deadline::Deadline;
-use crate::lexical::{Scratch, score_tables};
+use crate::lexical::score_tables;
 use crate::question::Question;
 use crate::semantic::nearest;
+use crate::sums::Scratch;
 use crate::{Query, Searcher};
 
 const DIMENSIONS: usize = 384;

@@ -1,0 +1,387 @@
+//! Terms of other languages than English, beside those of the analyzer.
+//!
+//! The analyzer stems English. A text in another language has, beside the terms that it has anyway,
+//! *marked* terms: `~`, the language's code, `~` and the stem that Snowball makes of a word
+//! (`~de~kund`). No word has a `~`, so nobody takes one for the other, and a field's length counts
+//! words, not marked terms. A word is stemmed as it is written and without its decorations, and has
+//! both stems where they differ: column names are often written without (`commandes_livrees`).
+//!
+//! Letters of Greek, Russian, Arabic and Tamil say themselves which stemmer is theirs. The language
+//! of a text in Latin letters is known by lists of words (`words.txt`, `detect.rs`). Scripts that
+//! are written without spaces, and Korean, whose words end in particles, have pairs of neighbouring
+//! letters (`~東京`): [`pairs_into`].
+//!
+//! All of it is a pure function of a table's texts.
+
+mod detect;
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use limn_profile::value_key::fold;
+use rust_stemmers::{Algorithm, Stemmer};
+use unicode_normalization::UnicodeNormalization;
+
+pub(crate) use detect::TableLanguages;
+
+use crate::analyzer::words_into;
+
+/// What marked terms begin with, and words never.
+pub const MARK: char = '~';
+
+/// Shorter words, in letters, have no stem of another language.
+const SHORTEST: usize = 3;
+
+/// Function words and words of tables, by language.
+const LISTS: &str = include_str!("words.txt");
+
+/// A language other than English that has a stemmer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)] // They are called as they are.
+pub enum Language {
+    Arabic,
+    Danish,
+    Dutch,
+    Finnish,
+    French,
+    German,
+    Greek,
+    Hungarian,
+    Italian,
+    Norwegian,
+    Portuguese,
+    Romanian,
+    Russian,
+    Spanish,
+    Swedish,
+    Tamil,
+    Turkish,
+}
+
+impl Language {
+    /// All of them.
+    pub const ALL: [Language; 17] = [
+        Language::Arabic,
+        Language::Danish,
+        Language::Dutch,
+        Language::Finnish,
+        Language::French,
+        Language::German,
+        Language::Greek,
+        Language::Hungarian,
+        Language::Italian,
+        Language::Norwegian,
+        Language::Portuguese,
+        Language::Romanian,
+        Language::Russian,
+        Language::Spanish,
+        Language::Swedish,
+        Language::Tamil,
+        Language::Turkish,
+    ];
+
+    /// Its code by ISO 639-1.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        self.described().0
+    }
+
+    fn described(self) -> (&'static str, Algorithm) {
+        match self {
+            Language::Arabic => ("ar", Algorithm::Arabic),
+            Language::Danish => ("da", Algorithm::Danish),
+            Language::Dutch => ("nl", Algorithm::Dutch),
+            Language::Finnish => ("fi", Algorithm::Finnish),
+            Language::French => ("fr", Algorithm::French),
+            Language::German => ("de", Algorithm::German),
+            Language::Greek => ("el", Algorithm::Greek),
+            Language::Hungarian => ("hu", Algorithm::Hungarian),
+            Language::Italian => ("it", Algorithm::Italian),
+            Language::Norwegian => ("no", Algorithm::Norwegian),
+            Language::Portuguese => ("pt", Algorithm::Portuguese),
+            Language::Romanian => ("ro", Algorithm::Romanian),
+            Language::Russian => ("ru", Algorithm::Russian),
+            Language::Spanish => ("es", Algorithm::Spanish),
+            Language::Swedish => ("sv", Algorithm::Swedish),
+            Language::Tamil => ("ta", Algorithm::Tamil),
+            Language::Turkish => ("tr", Algorithm::Turkish),
+        }
+    }
+
+    /// The language whose stemmer reads a letter's script; `None` for Latin letters and for scripts
+    /// without a stemmer.
+    fn of_letter(c: char) -> Option<Language> {
+        match c {
+            '\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}' => Some(Language::Greek),
+            '\u{400}'..='\u{52f}' => Some(Language::Russian),
+            '\u{600}'..='\u{6ff}' => Some(Language::Arabic),
+            '\u{b80}'..='\u{bff}' => Some(Language::Tamil),
+            _ => None,
+        }
+    }
+
+    /// Whether texts in this language are known by their letters alone.
+    fn has_script(self) -> bool {
+        let own = [
+            Language::Greek,
+            Language::Russian,
+            Language::Arabic,
+            Language::Tamil,
+        ];
+        own.contains(&self)
+    }
+
+    /// Whether a word, in small letters and folded, is one of its function words: of these nothing
+    /// is to be searched.
+    #[must_use]
+    pub fn is_function_word(self, word: &str) -> bool {
+        let words = &LISTED.function_words[self as usize];
+        words.contains(word)
+    }
+}
+
+/// Whether a word, in small letters and folded, is a function word of English.
+#[must_use]
+pub fn is_english_function_word(word: &str) -> bool {
+    LISTED.function_words[ENGLISH].contains(word)
+}
+
+/// The lists of words, read once.
+struct Listed {
+    function_words: Vec<HashSet<String>>,
+    /// Of each word of Latin letters the languages that have it, a bit each: English is the last.
+    languages: HashMap<String, u32>,
+}
+
+/// The bit of English.
+const ENGLISH: usize = Language::ALL.len();
+
+static LISTED: LazyLock<Listed> = LazyLock::new(|| {
+    let mut listed = Listed {
+        function_words: vec![HashSet::new(); ENGLISH + 1],
+        languages: HashMap::new(),
+    };
+    for line in LISTS.lines().filter(|line| !line.starts_with('#')) {
+        let mut words = line.split_whitespace();
+        let head = words.next().unwrap_or_default();
+        let code = head.trim_end_matches(['.', ':']);
+        let known = Language::ALL.iter().position(|it| it.code() == code);
+        let language = known.unwrap_or(ENGLISH);
+        for word in words {
+            let word = fold(word).into_owned();
+            if head.ends_with('.') {
+                listed.function_words[language].insert(word.clone());
+            }
+            *listed.languages.entry(word).or_default() |= 1 << language;
+        }
+    }
+    listed
+});
+
+/// The stemmers, with a cache: direct-mapped, so bounded.
+struct Stems {
+    stemmers: Vec<Stemmer>,
+    slots: Vec<(Option<Language>, String, String)>,
+}
+
+const STEM_SLOTS: usize = 1 << 12;
+
+thread_local! {
+    static STEMS: RefCell<Option<Stems>> = const { RefCell::new(None) };
+}
+
+impl Stems {
+    fn new() -> Stems {
+        let stemmers = Language::ALL.iter();
+        Stems {
+            stemmers: stemmers
+                .map(|language| Stemmer::create(language.described().1))
+                .collect(),
+            slots: vec![(None, String::new(), String::new()); STEM_SLOTS],
+        }
+    }
+
+    /// The marked term of a word in small letters.
+    fn marked(&mut self, language: Language, word: &str) -> &str {
+        let hash = xxhash_rust::xxh3::xxh3_64_with_seed(word.as_bytes(), language as u64);
+        let slot = &mut self.slots[(hash as usize) & (STEM_SLOTS - 1)];
+        if slot.0 != Some(language) || slot.1 != word {
+            let stem = self.stemmers[language as usize].stem(word);
+            let stem = fold(&stem).to_lowercase();
+            *slot = (
+                Some(language),
+                word.to_owned(),
+                format!("{MARK}{}{MARK}{stem}", language.code()),
+            );
+        }
+        &slot.2
+    }
+}
+
+/// A word in its two spellings, in small letters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spelled {
+    /// As the analyzer reads it: Latin letters without their decorations.
+    pub folded: String,
+    /// As it is written.
+    pub written: String,
+}
+
+/// Calls `visit` with each word of a text in its two spellings; words that are cut differently
+/// without their decorations are spelled as they are folded.
+pub fn spelled(text: &str, visit: &mut impl FnMut(&str, &str)) {
+    for token in text.split(|c: char| c.is_ascii_whitespace()) {
+        if token.is_ascii() {
+            words_into(token, &mut |word| visit(word, word));
+            continue;
+        }
+        let (mut folded, mut written) = (Vec::new(), Vec::new());
+        words_into(&fold(token), &mut |word| folded.push(word.to_owned()));
+        let composed: String = token.nfkc().collect();
+        words_into(&composed, &mut |word| written.push(word.to_owned()));
+        let is_same = folded.len() == written.len();
+        for (at, word) in folded.iter().enumerate() {
+            visit(word, if is_same { &written[at] } else { word });
+        }
+    }
+}
+
+/// Calls `visit` with the marked terms of a word in a language, one or two: none of a short word, a
+/// number, a function word or one in letters of another script.
+pub fn marked(language: Language, folded: &str, written: &str, visit: &mut impl FnMut(&str)) {
+    let is_short = folded.chars().nth(SHORTEST - 1).is_none();
+    let own = folded.chars().next().and_then(Language::of_letter);
+    let is_other = match language.has_script() {
+        true => own != Some(language),
+        false => !folded.bytes().all(|byte| byte.is_ascii_lowercase()),
+    };
+    if is_short || is_other || language.is_function_word(folded) {
+        return;
+    }
+    let mut stems = STEMS.take().unwrap_or_else(Stems::new);
+    let first = stems.marked(language, written).to_owned();
+    visit(&first);
+    if folded != written {
+        let second = stems.marked(language, folded);
+        if second != first {
+            visit(second);
+        }
+    }
+    STEMS.set(Some(stems));
+}
+
+/// Calls `visit` with each language that has a script of its own and the marked terms that a text
+/// has of it; and with those of `language`, if the text is in one.
+pub(crate) fn marked_into(
+    text: &str,
+    language: Option<Language>,
+    visit: &mut impl FnMut(Language, &str),
+) {
+    if text.is_ascii() && language.is_none() {
+        return;
+    }
+    spelled(text, &mut |folded, written| {
+        let own = folded.chars().next().and_then(Language::of_letter);
+        if let Some(language) = own.or(language) {
+            marked(language, folded, written, &mut |term| visit(language, term));
+        }
+    });
+}
+
+/// Whether a letter is of a script that is written without spaces, or of Korean.
+fn is_paired(c: char) -> bool {
+    matches!(c,
+        '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3134f}'
+        | '\u{ac00}'..='\u{d7a3}'
+        | '\u{e00}'..='\u{e4f}' | '\u{e80}'..='\u{ecf}'
+        | '\u{1000}'..='\u{103f}' | '\u{1780}'..='\u{17d3}')
+}
+
+/// Calls `visit` with each two neighbouring letters of scripts that are written without spaces, and
+/// of Korean, marked: `~東京`.
+pub fn pairs_into(text: &str, visit: &mut impl FnMut(&str)) {
+    if text.is_ascii() {
+        return;
+    }
+    let mut before = None;
+    let mut pair = String::new();
+    for c in text.nfkc() {
+        if let Some(before) = before.filter(|_| is_paired(c)) {
+            pair.clear();
+            pair.extend([MARK, before, c]);
+            visit(&pair);
+        }
+        before = is_paired(c).then_some(c);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(text: &str, language: Option<Language>) -> Vec<String> {
+        let mut terms = Vec::new();
+        marked_into(text, language, &mut |_, term| terms.push(term.to_owned()));
+        terms
+    }
+
+    fn pairs(text: &str) -> Vec<String> {
+        let mut pairs = Vec::new();
+        pairs_into(text, &mut |pair| pairs.push(pair.to_owned()));
+        pairs
+    }
+
+    #[test]
+    fn inflections_meet_with_and_without_decorations() {
+        let german = |text| terms(text, Some(Language::German));
+        assert_eq!(german("Kunde"), german("Kunden"));
+        assert_eq!(german("Bücher"), german("buch"));
+        assert_eq!(german("der Tag 2024 AB"), ["~de~tag"]);
+        let french = terms("commandes_livrees", Some(Language::French));
+        let found = terms("livrées", Some(Language::French));
+        assert!(found.iter().any(|term| french.contains(term)), "{found:?}");
+    }
+
+    #[test]
+    fn letters_say_their_language() {
+        assert_eq!(terms("Клиенты", None), terms("клиентов", None));
+        assert_eq!(terms("customers in Zürich", None), [""; 0]);
+        assert!(terms("πελάτες", None)[0].starts_with("~el~"));
+    }
+
+    #[test]
+    fn neighbours_are_pairs() {
+        assert_eq!(pairs("東京都, 京"), ["~東京", "~京都"]);
+        assert_eq!(pairs("고객들 A東B"), ["~고객", "~객들"]);
+        assert_eq!(pairs("Tokyo Zürich"), [""; 0]);
+    }
+
+    #[test]
+    fn no_word_but_those_of_english_is_of_the_analyzers_english_list() {
+        for (word, languages) in &LISTED.languages {
+            let is_both = languages >> ENGLISH & 1 == 1 && languages.count_ones() > 1;
+            // Short names of things that several languages share say nothing.
+            assert!(!is_both || word.len() > 2, "{word}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn english_letters_have_no_marked_term(text in "[ -~]{0,80}") {
+            proptest::prop_assert_eq!(terms(&text, None), Vec::<String>::new());
+            proptest::prop_assert_eq!(pairs(&text), Vec::<String>::new());
+        }
+
+        #[test]
+        fn marked_terms_are_no_words_and_the_same_each_time(text in "\\PC{0,60}", at in 0usize..17) {
+            let language = Some(Language::ALL[at]);
+            let found = terms(&text, language);
+            proptest::prop_assert_eq!(&found, &terms(&text, language));
+            for term in found.iter().chain(&pairs(&text)) {
+                proptest::prop_assert!(term.starts_with(MARK) && !term.contains(char::is_whitespace));
+                proptest::prop_assert!(!crate::analyzer::analyze(&text).contains(term));
+            }
+        }
+    }
+}
