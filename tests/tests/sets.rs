@@ -158,6 +158,12 @@ fn what_a_join_leaves_out_and_what_a_set_lacks_are_said() {
     let notes = answer["notes"].to_string();
     assert!(notes.contains("which others have: radius\""), "{notes}");
     assert_eq!(answer["lacked"], json!(["radius"]));
+    // What fits best is in the set, though nothing joins it.
+    for k in ["1", "2", "4"] {
+        let answer = search(&index, &["moons and their radius", "-k", k]);
+        assert!(tables(&answer).contains(&"moons"), "{k}: {answer}");
+        assert_eq!(tables(&answer).len().to_string(), k);
+    }
 }
 
 #[test]

@@ -39,6 +39,8 @@ const LEAST_GAIN: f64 = 1.35 + AT_HOME;
 const AT_HOME: f64 = 0.3;
 /// What it adds that a part of the question is what a table is called: the best of 0, 0.3 and 0.5.
 const NAMED: f64 = 0.3;
+/// The candidate that ranks first.
+const FIRST: usize = 0;
 /// How long the best set of a size is searched.
 const SEARCHED: Duration = Duration::from_millis(50);
 
@@ -109,7 +111,7 @@ impl Sets {
         let Some(best) = best(&instance, size) else {
             return Ok(TableSet::default());
         };
-        let others = apart(&instance, &best.chosen, size);
+        let (best, others) = with_first(&instance, best, size);
         let (joined, others) = connected(&instance, best.chosen, others);
         let (mut chosen, tree) = in_order(&instance, joined);
         let connected: Vec<&TableKey> = chosen.iter().map(|at| &tables[*at].table).collect();
@@ -253,6 +255,37 @@ fn best(instance: &Instance, size: SetSize) -> Option<Optimum> {
             Some(found)
         }
     }
+}
+
+/// A set with others beside it, of which one is the first candidate where the set is without it:
+/// what fits a question best is an answer to it, whether or not something joins it.
+fn with_first(instance: &Instance, best: Optimum, size: SetSize) -> (Optimum, Vec<usize>) {
+    if best.chosen.contains(&FIRST) {
+        let others = apart(instance, &best.chosen, size);
+        return (best, others);
+    }
+    let fewer = |k: usize| {
+        let smaller = (1..k).rev();
+        smaller
+            .take(MOST)
+            .find_map(|k| instance.best(k, Some(Instant::now() + SEARCHED)))
+    };
+    let best = match size {
+        SetSize::Given(1) => {
+            let chosen = vec![FIRST];
+            return (Optimum { chosen, ..best }, Vec::new());
+        }
+        SetSize::Given(k) if best.chosen.len() >= k => fewer(k).unwrap_or(best),
+        SetSize::Given(_) | SetSize::Auto => best,
+    };
+    let mut others = apart(instance, &best.chosen, size);
+    if !best.chosen.contains(&FIRST) && !others.contains(&FIRST) {
+        others.insert(0, FIRST);
+        if let SetSize::Given(k) = size {
+            others.truncate(k.saturating_sub(best.chosen.len()));
+        }
+    }
+    (best, others)
 }
 
 /// A connected set with those of some others that something connects to it, and the rest of them.

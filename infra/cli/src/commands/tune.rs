@@ -29,6 +29,14 @@ pub async fn run(args: TuneArgs) -> anyhow::Result<Outcome> {
     }
 }
 
+/// The weights that hold, as they are printed.
+#[derive(Serialize)]
+struct Shown<'a> {
+    snapshot: u64,
+    weights: Weights,
+    tuned: Option<&'a Value>,
+}
+
 /// Prints the weights that hold.
 async fn show(args: &TuneArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
@@ -40,7 +48,11 @@ async fn show(args: &TuneArgs) -> anyhow::Result<Outcome> {
     let weights = tuned.map_or(Weights::LEARNED, |it| it.weights);
     if args.output.json {
         let kept = tuned.map(|_| &snapshot.ranking);
-        print_json(&json!({"snapshot": snapshot.number, "weights": weights, "tuned": kept}))?;
+        print_json(&Shown {
+            snapshot: snapshot.number,
+            weights,
+            tuned: kept,
+        })?;
         return Ok(Outcome::Done);
     }
     let mut out = io::stdout().lock();
