@@ -62,6 +62,17 @@ impl Spellings {
         found
     }
 
+    /// Whether a term is nothing but function words of these languages.
+    pub(crate) fn is_function_word(&self, term: &str, languages: &[Language]) -> bool {
+        let is_one = |word: &Spelled| {
+            let mut languages = languages.iter();
+            languages.any(|language| language.is_function_word(&word.folded))
+        };
+        self.0
+            .get(term)
+            .is_some_and(|words| words.iter().all(is_one))
+    }
+
     /// The question's terms that are function words in a language of which it has two or more, and
     /// more than of English: in "routes of LA" and "cat breeds", `la` and `cat` are none. None where
     /// no other term is `wanted`.

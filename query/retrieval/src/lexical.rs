@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use limn_models::Embedder;
+use limn_segment::languages::Language;
 use limn_segment::{BlockKind, Field};
 use tracing::info_span;
 
@@ -171,7 +172,7 @@ pub(crate) fn score_tables(
     for pair in &question.pairs {
         walk.add_term(pair, 1.0, &BTreeSet::new())?;
     }
-    walk.add_unknown(question, &idle, embedder)?;
+    walk.add_unknown(question, (&idle, languages), embedder)?;
     let mut found = walk.found;
     // As it is meant, it may be a name.
     if found.wholes.names.is_empty()
@@ -264,7 +265,7 @@ impl Walk<'_> {
     fn add_unknown(
         &mut self,
         question: &Question,
-        idle: &[String],
+        (idle, languages): (&[String], &[Language]),
         embedder: &dyn Embedder,
     ) -> Result<(), RetrievalError> {
         let found = &mut self.found;
@@ -285,7 +286,13 @@ impl Walk<'_> {
             found.holds(word) || Question::has_pairs(&word.written, is_looked_up)
         });
         let unknown: Vec<Word> = unknown.into_iter().cloned().collect();
+        let spellings = &question.spellings;
+        let is_function_word = |term: &String| spellings.is_function_word(term, languages);
         for word in unknown {
+            // It may be alone, and say nothing all the same.
+            if word.terms.iter().all(is_function_word) {
+                continue;
+            }
             let Some(meant) = meant(self.corpus, &word, embedder, self.deadline)? else {
                 self.found.worth += UNKNOWN * idf(self.corpus.tables.len() as u64, 0);
                 if !question.is_of_asking(&word) {
