@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::values::positive;
-use super::{EncoderPlace, IndexPlace, JsonOutput};
+use super::{EncoderPlace, IndexPlace, JsonOutput, MORE};
 
 #[derive(Debug, clap::Args)]
 #[group(id = "what", required = true, multiple = true, args = ["questions", "feedback", "show", "reset"])]
@@ -26,10 +26,10 @@ pub struct TuneArgs {
     pub reset: bool,
     /// How often the questions are drawn into halves, of which each is judged by weights that were
     /// fitted on the other.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = positive)]
+    #[arg(help_heading = MORE, long, value_name = "N", default_value_t = 5, value_parser = positive)]
     pub splits: usize,
     /// What the draws begin with.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(help_heading = MORE, long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     /// Say what would be kept, and keep nothing.
     #[arg(long)]
