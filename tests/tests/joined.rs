@@ -136,6 +136,12 @@ fn a_backup_comes_after_what_it_is_a_part_of() {
         assert_eq!(found(question, &[])[0], "crm/customers", "{question}");
     }
     assert_eq!(found("C042", &["--alone"])[0], "backup/customers_old");
+    // Nor does it come along with what joins both.
+    let answer = limn(&["search", QUESTION, "--index", text(&index), "--json"]).ok();
+    let joined = answer["results"].as_array().unwrap().iter();
+    let joined = joined.filter(|it| !it["joined"].is_null());
+    let joined: Vec<&str> = joined.map(|it| it["table"].as_str().unwrap()).collect();
+    assert_eq!(joined, ["crm/customers"], "{answer}");
     // A superset that lies aside has rows that the table has not.
     let more = format!("{customers}D900,name 9,5900,kind 1,place 9\n");
     lake::write(&lake, "archive/old_customers.csv", &more);

@@ -8,6 +8,7 @@
 use limn_segment::{JoinRecord, TableKey};
 use serde::Serialize;
 
+use crate::copies::is_aside;
 use crate::known_joins::KnownJoins;
 use crate::lexical::Found;
 use crate::ranking::Ranked;
@@ -73,7 +74,9 @@ pub(crate) fn bring_joined(
             let is_better = best.as_ref().is_none_or(|(best, ..)| worth > *best);
             if worth >= next.score
                 && is_better
-                && let Some(by) = join(joins, &before, &key(other.table))
+                && let own = key(other.table)
+                && !is_behind_its_original(joins, &own, &ranked[before.len()..place], &key)
+                && let Some(by) = join(joins, &before, &own)
             {
                 best = Some((worth, place, by));
             }
@@ -87,6 +90,20 @@ pub(crate) fn bring_joined(
         joined.push(by);
     }
     joined
+}
+
+/// Whether a table lies aside and something that it is a copy or a part of stands before it.
+fn is_behind_its_original(
+    joins: &KnownJoins,
+    table: &TableKey,
+    before: &[Ranked],
+    key: impl Fn(u32) -> TableKey,
+) -> bool {
+    let is_original = |name: &str| {
+        let mut before = before.iter().map(|it| key(it.table));
+        before.any(|it| it.lake == table.lake && it.name == name)
+    };
+    is_aside(&table.name) && joins.wholes_of(table).any(is_original)
 }
 
 /// The surest join of a table to one of those before it; none of a copy of one of them.
