@@ -73,9 +73,9 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::*;
     use crate::{
         ColumnBuilder, FilePart, FileSummary, FileValues, KeptValues, RowSample, TableSummary,
-        looked_up_by,
     };
 
     fn file(codes: &[u16]) -> FileSummary {
@@ -97,9 +97,39 @@ mod tests {
         }
     }
 
+    /// Of more values than a list may have the lowest are kept, whatever order they come in.
+    #[test]
+    fn a_long_list_is_a_sample_of_the_lowest() {
+        // Spread over all hashes.
+        let hash = |at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - HASH_BITS);
+        let list = |numbers: &mut dyn Iterator<Item = u64>| {
+            let mut few = FewValues::default();
+            for number in numbers {
+                few.hashes.push(hash(number));
+                if few.hashes.len() > 2 * MOST {
+                    few.settle();
+                }
+            }
+            few.list().unwrap().read().unwrap()
+        };
+        let many = 2 * MOST as u64 + 500_000;
+        let kept = list(&mut (0..many));
+        assert_eq!(kept, list(&mut (0..many).rev()));
+        assert!(
+            kept.len() <= MOST && kept.len() > MOST / 2,
+            "{}",
+            kept.len()
+        );
+        let mut all: Vec<u64> = (0..many).map(hash).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(kept[..], all[..kept.len()]);
+    }
+
     proptest! {
         /// However the rows of a table are cut into files, its lists have all values, unless it is
-        /// one file whose sketch has them; and files of a catalog, whose own lists are elsewhere, give the same.
+        /// one file whose sketch has them; and files of a catalog, whose own lists are elsewhere,
+        /// give the same.
         #[test]
         fn every_value_of_many_files_is_in_a_list(
             rows in proptest::collection::vec(0..2_000u16, 1..600),

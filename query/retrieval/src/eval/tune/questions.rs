@@ -20,6 +20,17 @@ struct Line {
     verdict: Option<serde_json::Value>,
 }
 
+/// Why a line cannot be read.
+#[derive(Debug, thiserror::Error)]
+enum LineError {
+    #[error("{0}")]
+    Json(String),
+    #[error("the question is empty")]
+    Empty,
+    #[error("missing field `tables`")]
+    WithoutTables,
+}
+
 /// What is known of the tables of a question.
 #[derive(Debug, Default)]
 struct Said {
@@ -62,7 +73,7 @@ impl TuningQuestions {
             self.add(line).map_err(|reason| RetrievalError::Questions {
                 file: file.to_owned(),
                 line: at + 1,
-                reason,
+                reason: reason.to_string(),
             })?;
         }
         Ok(())
@@ -80,11 +91,12 @@ impl TuningQuestions {
         self.said.is_empty()
     }
 
-    fn add(&mut self, line: &str) -> Result<(), String> {
-        let line: Line = serde_json::from_str(line).map_err(|error| without_place(&error))?;
+    fn add(&mut self, line: &str) -> Result<(), LineError> {
+        let line: Line =
+            serde_json::from_str(line).map_err(|error| LineError::Json(without_place(&error)))?;
         let question = line.question.trim();
         if question.is_empty() {
-            return Err("the question is empty".to_owned());
+            return Err(LineError::Empty);
         }
         let text = |it: &serde_json::Value| it.as_str().map(str::to_owned);
         let verdict = line.verdict.as_ref().and_then(text);
@@ -94,7 +106,7 @@ impl TuningQuestions {
             (Some("wrong"), Some(table)) => drop(said.wrong.insert(table)),
             _ => match line.tables {
                 Some(tables) => said.right.extend(tables),
-                None => return Err("missing field `tables`".to_owned()),
+                None => return Err(LineError::WithoutTables),
             },
         }
         Ok(())
