@@ -20,6 +20,9 @@ const NAMES: f64 = 0.5;
 const NAMES_AGREE: f64 = 0.7;
 /// What names say of sequences in tables of another database.
 const FAR: f64 = 0.6;
+/// The share of a key's values, at least, that a column in another database has, which is called by
+/// an abbreviation.
+const ABBREVIATED: f64 = 0.5;
 /// Shared values that are worth 1 − 1/e.
 const CONVINCING: f64 = 3.0;
 /// The share of the referring column's values, at least, that the key has.
@@ -180,8 +183,10 @@ fn refers(one: &Table, a: &Column, other: &Table, b: &Column, held: u16) -> Opti
     let is_sequence = a.is_sequence || b.is_sequence || a.kind != b.kind;
     let (score, evidence) = if is_sequence {
         let is_far = one.database != other.database;
+        let uses_little = overlap.second_in_first.value < ABBREVIATED;
         if names < NAMES_AGREE
-            || is_far && b.name.stem() != "" && b.name.stem() != other.name.letters()
+            || is_far && !b.name.is_key_of(&other.name)
+            || is_far && uses_little && a.name.is_short_for(&b.name, &other.name)
         {
             return None;
         }

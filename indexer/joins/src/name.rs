@@ -45,6 +45,9 @@ const SINGULAR: [&str; 4] = ["ss", "us", "is", "as"];
 const BEGINNINGS: usize = 4;
 /// Letters of a name's end that are enough for another name.
 const LETTERS: usize = 3;
+/// Letters that an abbreviation has, at most, and those by which it meets what it is short for.
+const SHORT: usize = 5;
+const HEAD: usize = 3;
 
 /// A name as words in the singular, in lower case, run together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -123,6 +126,55 @@ impl Name {
             .filter(|end| end.len() >= LETTERS)
     }
 
+    /// Whether it ends in a word such as *id*, as what refers to something often does.
+    fn is_called_a_key(&self) -> bool {
+        self.stem > 0 && usize::from(self.stem) < self.letters.len()
+    }
+
+    /// Whether a key of this name is the one of `table`: `id`, `customer_id` and `cust_no` of
+    /// `customers`.
+    pub(crate) fn is_key_of(&self, table: &Name) -> bool {
+        let stem = self.stem();
+        let letters = || table.words(&table.letters);
+        stem.is_empty() || stem == table.letters || are_short_for(self.words(stem), letters())
+    }
+
+    /// The words of its letters, or of its stem.
+    fn words<'a>(&'a self, whole: &'a str) -> impl Iterator<Item = &'a str> {
+        let starts = self.starts.iter().map(|it| usize::from(*it));
+        let ends = starts.clone().skip(1).chain([whole.len()]);
+        starts
+            .zip(ends)
+            .filter_map(move |(start, end)| whole.get(start..end.min(whole.len())))
+            .filter(|word| !word.is_empty())
+    }
+
+    /// Whether it refers to a key by an abbreviation of what the key is called.
+    pub(crate) fn is_short_for(&self, key: &Name, table: &Name) -> bool {
+        let called = match key.is_generic() {
+            true => table.words(&table.letters).collect::<Vec<_>>(),
+            false => key.words(key.stem()).collect(),
+        };
+        self.is_called_a_key() && are_short_for(self.words(self.stem()), called.into_iter())
+    }
+
+    /// Hashes that an abbreviation shares with what it is short for: of its first letters, with and
+    /// without vowels.
+    fn heads(stem: &str) -> impl Iterator<Item = u64> {
+        let plain: String = stem.chars().take(HEAD).collect();
+        let bare: String = without_vowels(stem).take(HEAD).collect();
+        let long_enough = |head: &String| head.chars().count() == HEAD;
+        let heads = [("first", plain), ("bare", bare)].into_iter();
+        heads
+            .filter(move |it| long_enough(&it.1))
+            .map(|(kind, head)| xxh3_64(format!("{kind}\0{head}").as_bytes()))
+    }
+
+    /// Whether it may be short for something, as `prd_id` is.
+    fn may_be_short(&self) -> bool {
+        self.is_called_a_key() && self.stem().chars().count() <= SHORT
+    }
+
     fn ends_in(&self, whole: &str, end: &str) -> bool {
         let start = whole.len().checked_sub(end.len());
         let begins = |start| self.starts.iter().any(|it| usize::from(*it) == start);
@@ -133,6 +185,9 @@ impl Name {
     pub(crate) fn reference_hashes(&self) -> Vec<u64> {
         let ends = self.ends(&self.letters).chain(self.ends(self.stem()));
         let mut hashes: Vec<u64> = ends.map(|end| xxh3_64(end.as_bytes())).collect();
+        if self.may_be_short() {
+            hashes.extend(Name::heads(self.stem()));
+        }
         hashes.sort_unstable();
         hashes.dedup();
         hashes
@@ -148,6 +203,12 @@ impl Name {
         } else {
             vec![hash(&self.letters), hash(self.stem()), hash(&table.letters)]
         };
+        let stem = if self.is_generic() {
+            &table.letters
+        } else {
+            self.stem()
+        };
+        hashes.extend(Name::heads(stem));
         hashes.sort_unstable();
         hashes.dedup();
         hashes
@@ -166,6 +227,7 @@ impl Name {
                 950
             } else if self.ends_in(&self.letters, &full)
                 || self.ends_in(self.stem(), &table.letters)
+                || self.is_short_for(key, table)
             {
                 850
             } else if table.ends_in(&table.letters, self.stem()) {
@@ -177,8 +239,12 @@ impl Name {
             }
         } else if self.letters == key.letters || self.letters == full {
             1000
-        } else if self.stem() == key.stem() {
+        } else if self.stem() == key.stem()
+            || !table.letters.is_empty() && self.stem() == table.letters && key.is_key_of(table)
+        {
             900
+        } else if self.is_short_for(key, table) {
+            850
         } else if self.ends_in(&self.letters, &key.letters) || self.ends_in(self.stem(), key.stem())
         {
             800
@@ -189,6 +255,52 @@ impl Name {
         };
         Millionths::new(thousandths * 1000)
     }
+}
+
+fn is_vowel(letter: char) -> bool {
+    matches!(letter, 'a' | 'e' | 'i' | 'o' | 'u' | 'y')
+}
+
+/// A word's first letter and its consonants.
+fn without_vowels(word: &str) -> impl Iterator<Item = char> {
+    let letters = word.chars().enumerate();
+    letters
+        .filter(|(at, letter)| *at == 0 || !is_vowel(*letter))
+        .map(|(_, letter)| letter)
+}
+
+/// Whether some words are those of a name, in order, of which one or more are short.
+fn are_short_for<'a>(
+    short: impl Iterator<Item = &'a str>,
+    long: impl Iterator<Item = &'a str>,
+) -> bool {
+    let (mut short, mut long, mut any) = (short, long, false);
+    loop {
+        match (short.next(), long.next()) {
+            (None, None) => return any,
+            (Some(one), Some(other)) if one == other => {}
+            (Some(one), Some(other)) if is_short_for(one, other) => any = true,
+            _ => return false,
+        }
+    }
+}
+
+/// Whether `short` is what is left of `long` where it is cut off after a consonant, to half or less,
+/// or where letters are left out, all vowels among them: `cust` and `cstmr` of `customer`.
+fn is_short_for(short: &str, long: &str) -> bool {
+    let count = short.chars().count();
+    if count < LETTERS || count + 1 >= long.chars().count() {
+        return false;
+    }
+    if let Some(last) = short.chars().last()
+        && long.starts_with(short)
+        && 2 * count <= long.chars().count()
+    {
+        return !is_vowel(last);
+    }
+    let mut letters = without_vowels(long);
+    let first = short.chars().next() == long.chars().next();
+    first && short.chars().all(|letter| letters.any(|it| it == letter))
 }
 
 /// The words of a name: split at what is no letter or digit, and before humps.
@@ -271,12 +383,41 @@ mod tests {
             ("studentid", "students", "id", 1000),
             ("club_id_2", "clubs", "club_id", 900),
             ("physician", "physicians", "employee_id", 750),
+            ("prd_id", "master/products", "product_id", 850),
+            ("CUST_NO", "customers", "id", 850),
+            ("driver", "fleet/drivers", "drv_id", 900),
+            ("age_no", "agencies", "id", 0),
+            ("book_id", "bookings", "booking_id", 0),
+            ("order_id", "order_items", "order_item_id", 0),
+            ("ord_line_no", "order_lines", "id", 850),
+            ("prd", "products", "product_id", 0),
             ("amount", "customers", "id", 0),
             ("paid", "customers", "customer_id", 0),
             ("", "customers", "id", 0),
             ("città_id", "città", "id", 1000),
         ] {
             assert_eq!(refers(from, table, key), expected, "{from} → {table}.{key}");
+        }
+    }
+
+    #[test]
+    fn abbreviations_keep_the_first_letter_and_the_order() {
+        for (short, long, expected) in [
+            ("cust", "customer", true),
+            ("cstmr", "customer", true),
+            ("drv", "driver", true),
+            ("prd", "product", true),
+            ("ord", "order", true),
+            ("emp", "employee", true),
+            // Vowels alone are left out where the word goes on.
+            ("age", "agency", false),
+            ("stm", "customer", false),
+            ("cs", "customer", false),
+            ("orders", "order", false),
+            ("book", "booking", false),
+            ("", "customer", false),
+        ] {
+            assert_eq!(is_short_for(short, long), expected, "{short} for {long}");
         }
     }
 

@@ -88,6 +88,14 @@ impl TableRecord {
         files.filter(|file| file.since_sample != Some(SinceSample::Went) && !file.no_table)
     }
 
+    /// Rows of the files that came or went since the table's profiles and texts were made: these say
+    /// nothing of them as yet.
+    #[must_use]
+    pub fn rows_since_sample(&self) -> u64 {
+        let files = self.files.iter().filter(|file| file.since_sample.is_some());
+        files.filter_map(|file| file.rows).sum()
+    }
+
     /// Whether a file is the log of the table, which has no rows.
     #[must_use]
     pub fn is_log(&self, path: &str) -> bool {

@@ -264,6 +264,7 @@ pub fn answer(
     for join in &joins {
         text.push_str(&join.written());
     }
+    notes.extend(unjoined(reads, &joins));
     Ok(CellsAnswer {
         question: asked.question.clone(),
         snapshot,
@@ -360,6 +361,12 @@ fn notes_of(table: &Table) -> Vec<String> {
             "{some} columns of '{name}' are withheld, and are none for SQL"
         )),
     }
+    if table.uncounted > 0 {
+        notes.push(format!(
+            "ranges and frequent values of '{name}' were counted before {} of its rows came or went: limn index counts again once these are more than --resample-threshold of all",
+            table.uncounted
+        ));
+    }
     let columns = table.columns.len();
     if columns > LOOKED_AT {
         notes.push(format!(
@@ -367,6 +374,30 @@ fn notes_of(table: &Table) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// The tables that no known join connects with the others.
+fn unjoined(reads: &[Read], joins: &[CellsJoin]) -> Option<String> {
+    if reads.len() < 2 {
+        return None;
+    }
+    let is_joined = |read: &&Read| {
+        joins
+            .iter()
+            .any(|it| it.columns_of(&read.table.key).next().is_some())
+    };
+    let alone = reads.iter().filter(|read| !is_joined(read));
+    let alone: Vec<String> = alone
+        .map(|read| format!("'{}'", one_line(&read.table.key.name)))
+        .collect();
+    match alone.as_slice() {
+        [] => None,
+        [one] => Some(format!("no join of {one} with the other tables is known")),
+        [others @ .., last] => Some(format!(
+            "no join of {} or {last} with the other tables is known",
+            others.join(", ")
+        )),
+    }
 }
 
 /// That values of a table were not compared, since there are so many.

@@ -17,6 +17,8 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// How many columns are withheld.
     pub withheld: usize,
+    /// Rows that came or went since ranges and frequent values were counted.
+    pub uncounted: u64,
 }
 
 /// A column.
@@ -98,6 +100,7 @@ impl Table {
             rows_exact: record.rows_exact,
             columns: columns.collect(),
             withheld: withheld.count(),
+            uncounted: record.rows_since_sample(),
         }
     }
 
@@ -123,6 +126,7 @@ impl Table {
             rows_exact: record.rows_exact,
             columns: columns.into_iter().map(of).collect(),
             withheld,
+            uncounted: record.rows_since_sample(),
         }
     }
 }

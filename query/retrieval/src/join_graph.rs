@@ -12,9 +12,6 @@ use serde::Serialize;
 
 use crate::copies::is_aside;
 
-/// Joins between two tables that a way has, at most.
-pub const MOST_HOPS: usize = 4;
-
 /// Two keys that share so much of their values are the same ones.
 const SAME: f32 = 0.9;
 
@@ -43,6 +40,17 @@ pub enum Direction {
     ReferredBy,
     /// Neither: values repeat on both sides, or it is no join.
     Neither,
+}
+
+/// What another table of the same columns is to a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alike {
+    /// It has the same rows, or nearly.
+    Copy,
+    /// It has all rows of the table, and more.
+    Whole,
+    /// It has some of the table's rows, and no others.
+    Part,
 }
 
 /// An edge, seen from one of its tables.
@@ -96,7 +104,7 @@ impl JoinGraph {
     }
 
     /// The edges of a table that are seen, with their other ends.
-    fn edges_of<'a, 'b>(
+    pub(crate) fn edges_of<'a, 'b>(
         &'a self,
         table: &'b str,
         sees: Sees<'b>,
@@ -131,28 +139,21 @@ impl JoinGraph {
         edges.map(|(edge, _)| seen_from(edge, table)).collect()
     }
 
-    /// The tables that are copies of a table, or nearly, and those that are a part of it or that it
-    /// is a part of, where exactly one of the two is kept aside, as backups are.
-    pub(crate) fn copies_of<'a>(&'a self, table: &'a str) -> impl Iterator<Item = &'a str> {
-        let is_backup = |other| is_aside(table) != is_aside(other);
+    /// The tables that are copies of a table, or nearly, those that it is a part of, and its parts.
+    pub(crate) fn alike<'a>(
+        &'a self,
+        table: &'a str,
+    ) -> impl Iterator<Item = (&'a str, Alike)> + use<'a> {
         let edges = self.edges_of(table, &|_| true);
-        let copies = edges.filter(move |(edge, other)| match edge.kind {
-            EdgeKind::Copy => true,
-            EdgeKind::Subset => is_backup(other),
-            _ => false,
-        });
-        copies.map(|(_, other)| other)
-    }
-
-    /// What a table is a copy or a part of.
-    pub(crate) fn wholes_of<'a>(&'a self, table: &'a str) -> impl Iterator<Item = &'a str> {
-        let edges = self.edges_of(table, &|_| true);
-        let wholes = edges.filter(move |(edge, _)| match edge.kind {
-            EdgeKind::Copy => true,
-            EdgeKind::Subset => edge.left == table,
-            _ => false,
-        });
-        wholes.map(|(_, other)| other)
+        edges.filter_map(move |(edge, other)| {
+            let alike = match edge.kind {
+                EdgeKind::Copy => Alike::Copy,
+                EdgeKind::Subset if edge.left == table => Alike::Whole,
+                EdgeKind::Subset => Alike::Part,
+                EdgeKind::Join | EdgeKind::Union => return None,
+            };
+            Some((other, alike))
+        })
     }
 
     /// The surest join of two tables; of equals the first by names.
@@ -232,94 +233,6 @@ impl JoinGraph {
         let names = several.into_iter().map(|(_, name)| name);
         names.filter(|name| fits(name)).take(most).collect()
     }
-
-    /// The surest way of joins from one table to another, of [`MOST_HOPS`] at most: that of the
-    /// greatest product of scores. `None` where there is none; empty from a table to itself.
-    #[must_use]
-    pub fn path(&self, from: &str, to: &str, sees: Sees<'_>) -> Option<Vec<Partner>> {
-        let start = HashMap::from([(from, Step::default())]);
-        // Of each number of hops the surest way to each table, where no shorter one is as sure.
-        let mut hops: Vec<HashMap<&str, Step<'_>>> = vec![start];
-        for _ in 0..MOST_HOPS {
-            let next = self.next_hop(&hops, sees);
-            hops.push(next);
-        }
-        let sure = |hop: &usize| hops[*hop].get(to).map(|step| step.score);
-        let reached = (0..hops.len()).filter(|hop| sure(hop).is_some());
-        let last = reached.max_by(|a, b| {
-            let (one, other) = (sure(a).unwrap_or_default(), sure(b).unwrap_or_default());
-            one.total_cmp(&other).then(b.cmp(a))
-        })?;
-        let (mut way, mut at) = (Vec::new(), to);
-        for hop in (1..=last).rev() {
-            let (edge, before) = hops[hop].get(at)?.by?;
-            way.push(seen_from(edge, before));
-            at = before;
-        }
-        way.reverse();
-        Some(way)
-    }
-
-    /// The tables that one join more leads to, and is the surest way to.
-    fn next_hop<'a>(
-        &'a self,
-        hops: &[HashMap<&'a str, Step<'a>>],
-        sees: Sees<'_>,
-    ) -> HashMap<&'a str, Step<'a>> {
-        let mut next: HashMap<&str, Step<'_>> = HashMap::new();
-        for (before, step) in hops.last().into_iter().flatten() {
-            let joins = self.edges_of(before, sees);
-            for (edge, table) in joins.filter(|it| it.0.kind == EdgeKind::Join) {
-                let found = Step {
-                    score: step.score * f64::from(edge.score),
-                    by: Some((edge, before)),
-                };
-                let is_known = |hop: &HashMap<&str, Step<'_>>| {
-                    hop.get(table).is_some_and(|it| it.score >= found.score)
-                };
-                let is_surer = next.get(table).is_none_or(|it| found.is_surer(it));
-                if is_surer && !hops.iter().any(is_known) {
-                    next.insert(table, found);
-                }
-            }
-        }
-        next
-    }
-}
-
-/// How a table is reached.
-#[derive(Clone, Copy)]
-struct Step<'a> {
-    score: f64,
-    /// The last join, and the table before it.
-    by: Option<(&'a JoinRecord, &'a str)>,
-}
-
-impl Default for Step<'_> {
-    fn default() -> Self {
-        Step {
-            score: 1.0,
-            by: None,
-        }
-    }
-}
-
-impl Step<'_> {
-    /// Of ways that are as sure those by tables that are not kept aside; then the first by names.
-    fn is_surer(&self, other: &Step<'_>) -> bool {
-        let names = |it: &Step<'_>| {
-            let (edge, before) = it.by?;
-            Some((
-                is_aside(before),
-                before.to_owned(),
-                edge.left_columns.clone(),
-            ))
-        };
-        let by_score = self.score.total_cmp(&other.score);
-        by_score
-            .then_with(|| names(other).cmp(&names(self)))
-            .is_gt()
-    }
 }
 
 /// Less sure joins before surer ones; of equals the first by names is the surest.
@@ -328,7 +241,7 @@ fn by_sureness(a: &JoinRecord, b: &JoinRecord) -> Ordering {
     a.score.total_cmp(&b.score).then_with(by_names)
 }
 
-fn own_columns<'a>(edge: &'a JoinRecord, table: &str) -> &'a [String] {
+pub(crate) fn own_columns<'a>(edge: &'a JoinRecord, table: &str) -> &'a [String] {
     match edge.left == table {
         true => &edge.left_columns,
         false => &edge.right_columns,
@@ -342,7 +255,7 @@ fn other_end<'a>(edge: &'a JoinRecord, table: &str) -> &'a str {
     }
 }
 
-fn seen_from(edge: &JoinRecord, table: &str) -> Partner {
+pub(crate) fn seen_from(edge: &JoinRecord, table: &str) -> Partner {
     let is_left = edge.left == table;
     let is_join = edge.kind == EdgeKind::Join;
     let refers = match (edge.kind, edge.cardinality) {
@@ -410,55 +323,6 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::drafts::edge;
     use super::*;
-
-    fn way(graph: &JoinGraph, from: &str, to: &str) -> Option<Vec<String>> {
-        let way = graph.path(from, to, &|_| true)?;
-        Some(way.into_iter().map(|it| it.partner).collect())
-    }
-
-    #[test]
-    fn the_surest_way_is_found_and_none_is_longer_than_four() {
-        // A cycle, a way that is longer and surer, and a chain.
-        let edges = || {
-            let mut edges = vec![
-                edge("a", "b", 0.6),
-                edge("a", "c", 0.9),
-                edge("c", "b", 0.9),
-                edge("b", "a", 0.5),
-                edge("a", "a", 1.0),
-            ];
-            let chain = ["b", "d", "e", "f", "g"];
-            edges.extend(chain.windows(2).map(|it| edge(it[1], it[0], 0.9)));
-            edges
-        };
-        let graph = JoinGraph::of(edges());
-        let names = |names: &[&str]| Some(names.iter().map(|it| (*it).to_owned()).collect());
-        assert_eq!(way(&graph, "a", "b"), names(&["c", "b"]));
-        assert_eq!(way(&graph, "a", "e"), names(&["c", "b", "d", "e"]));
-        // The surer way to b would be too long.
-        assert_eq!(way(&graph, "a", "f"), names(&["b", "d", "e", "f"]));
-        assert_eq!(way(&graph, "a", "g"), None);
-        assert_eq!(way(&graph, "a", "a"), names(&[]));
-        assert_eq!(way(&graph, "a", "nowhere"), None);
-        let sees = |edge: &JoinRecord| edge.left != "d" && edge.right != "d";
-        assert_eq!(graph.path("a", "e", &sees), None);
-        let edges = vec![
-            edge("staff", "backup/towns", 0.9),
-            edge("staff", "towns", 0.9),
-            edge("towns", "regions", 0.9),
-            edge("backup/towns", "regions", 0.9),
-        ];
-        let kept_aside = JoinGraph::of(edges);
-        let partners = kept_aside.partners("staff", None, 10, &|_| true);
-        let partners: Vec<&str> = partners.iter().map(|it| it.partner.as_str()).collect();
-        assert_eq!(partners, ["towns", "backup/towns"]);
-        assert_eq!(
-            way(&kept_aside, "staff", "regions"),
-            names(&["towns", "regions"])
-        );
-        let partners = graph.partners("b", None, 10, &sees);
-        assert!(partners.iter().all(|it| it.partner != "d"));
-    }
 
     #[test]
     fn tables_between_others_are_found() {

@@ -9,6 +9,7 @@ use limn_segment::{JoinRecord, TableKey};
 use serde::Serialize;
 
 use crate::copies::is_aside;
+use crate::join_graph::Alike;
 use crate::known_joins::KnownJoins;
 use crate::lexical::Found;
 use crate::ranking::Ranked;
@@ -116,7 +117,12 @@ fn join(joins: &KnownJoins, before: &[TableKey], table: &TableKey) -> Option<Joi
         let mut before = before.iter();
         before.any(|it| it.lake == table.lake && it.name == name)
     };
-    let is_copy = || joins.copies_of(table).any(is_before);
+    // A part of a table that is kept aside is as good as a copy.
+    let is_backup = |name| is_aside(&table.name) != is_aside(name);
+    let is_copy = || {
+        let mut alike = joins.alike(table);
+        alike.any(|(name, alike)| (alike == Alike::Copy || is_backup(name)) && is_before(name))
+    };
     (edge.score >= SURE && !is_copy()).then(|| JoinedBy::of(edge, partner))
 }
 

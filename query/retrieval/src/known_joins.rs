@@ -6,6 +6,7 @@ use std::sync::Arc;
 use limn_joins::Evidence;
 use limn_segment::{JoinRecord, TableKey};
 
+use crate::join_graph::Alike;
 use crate::join_graphs::JoinGraphs;
 
 /// What the index's join graphs say, as far as whoever asks may know it.
@@ -43,19 +44,19 @@ impl KnownJoins {
         self.shows_values && lake == other && self.graphs.of_lake(lake).is_some()
     }
 
-    /// The names of the tables of its lake that are copies of a table, or nearly; so is a part of a
-    /// table that is kept aside, as backups are.
-    pub fn copies_of<'a>(&'a self, table: &'a TableKey) -> impl Iterator<Item = &'a str> {
+    /// The tables of its lake that are copies of a table, or nearly, those that it is a part of, and
+    /// its parts.
+    pub fn alike<'a>(&'a self, table: &'a TableKey) -> impl Iterator<Item = (&'a str, Alike)> {
         let graph = self.graphs.of_lake(&table.lake);
         let graph = graph.filter(|_| self.shows_values);
-        graph.into_iter().flat_map(|it| it.copies_of(&table.name))
+        graph.into_iter().flat_map(|it| it.alike(&table.name))
     }
 
     /// The names of the tables of its lake that a table is a copy or a part of, or nearly.
     pub(crate) fn wholes_of<'a>(&'a self, table: &'a TableKey) -> impl Iterator<Item = &'a str> {
-        let graph = self.graphs.of_lake(&table.lake);
-        let graph = graph.filter(|_| self.shows_values);
-        graph.into_iter().flat_map(|it| it.wholes_of(&table.name))
+        let alike = self.alike(table);
+        let wholes = alike.filter(|(_, alike)| *alike != Alike::Part);
+        wholes.map(|(other, _)| other)
     }
 
     /// The surest join of two tables.

@@ -77,6 +77,7 @@ mod spelling;
 mod sums;
 mod texts;
 mod tuned;
+mod ways;
 mod wholes;
 mod words;
 
@@ -85,7 +86,7 @@ pub use copies::is_aside;
 pub use corpus::Values;
 pub use error::RetrievalError;
 pub use grade::{Grade, Grading};
-pub use join_graph::{Direction, JoinGraph, MOST_HOPS, Partner, Sees};
+pub use join_graph::{Alike, Direction, JoinGraph, Partner, Sees};
 pub use join_graphs::JoinGraphs;
 pub use joined::JoinedBy;
 pub use known_joins::KnownJoins;
@@ -96,6 +97,7 @@ pub use selection::Selection;
 pub use similar::Similar;
 pub use spans::{Span, spans};
 pub use tuned::Tuned;
+pub use ways::{MOST_HOPS, notes_of_way};
 
 /// The target of the spans that record what a search spends its time on.
 pub const TRACE: &str = "limn::trace";

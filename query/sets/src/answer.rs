@@ -1,11 +1,11 @@
 //! A question, answered by a set: in two steps, as the columns of the candidates are read between
 //! them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use limn_retrieval::notes::listed;
-use limn_retrieval::{Answer, Hit, KnownJoins, Query, RetrievalError, Searcher, is_aside};
+use limn_retrieval::{Alike, Answer, Hit, KnownJoins, Query, RetrievalError, Searcher, is_aside};
 use limn_segment::{TableKey, is_under};
 use limn_store::one_line;
 use serde::Serialize;
@@ -152,7 +152,7 @@ impl SetQuery {
             mut hits,
             mut candidates,
             families,
-            copies,
+            folded,
         } = candidates(ranked.results, columns, known);
         add_bridges(bridges, columns, &mut hits, &mut candidates);
         let given = self.parts.clone();
@@ -169,14 +169,8 @@ impl SetQuery {
             ));
         }
         for at in &found.chosen {
-            let of_it = copies.iter().filter(|(of, _)| of == at);
-            notes.extend(of_it.map(|(_, copy)| {
-                let name = one_line(&candidates[*at].columns.table.name);
-                format!(
-                    "'{}' is a copy of '{name}', or nearly, and left out",
-                    one_line(copy)
-                )
-            }));
+            let of_it = folded.iter().filter(|it| it.into == *at);
+            notes.extend(of_it.map(|it| it.note(&candidates[*at].columns.table.name)));
             if let Some(size) = families.get(at) {
                 notes.push(format!(
                     "'{}' stands for {size} tables of its folder with the same columns: limn tables --like lists them",
@@ -272,12 +266,73 @@ struct Candidates {
     candidates: Vec<Candidate>,
     /// Of those that stand for a family, how many tables of it were ranked.
     families: HashMap<usize, usize>,
-    /// The copies that some stand for, by the number of these.
-    copies: Vec<(usize, String)>,
+    /// The tables of the same columns that some stand for.
+    folded: Vec<Folded>,
 }
 
-/// The first tables that have columns, and of each family one. Of copies that which ranks first takes
-/// part, or one that is not kept aside.
+/// A table that another candidate stands for.
+struct Folded {
+    /// The number of the candidate.
+    into: usize,
+    table: String,
+    /// What the candidate is to it.
+    alike: Alike,
+}
+
+impl Folded {
+    /// What is said of it beside the candidate, of this name.
+    fn note(&self, candidate: &str) -> String {
+        let (table, candidate) = (one_line(&self.table), one_line(candidate));
+        match self.alike {
+            Alike::Copy => {
+                format!("'{table}' is a copy of '{candidate}', or nearly, and left out")
+            }
+            Alike::Whole => format!(
+                "'{table}' has no other rows than '{candidate}' and the same columns, and is left out"
+            ),
+            Alike::Part => format!(
+                "'{table}' has the rows of '{candidate}' and others, with the same columns, and is left out: the question fits '{candidate}' better"
+            ),
+        }
+    }
+}
+
+impl Candidates {
+    /// The candidate that has the same columns and rows of a table, and what it is to the table.
+    fn alike(&self, table: &TableKey, known: &KnownJoins) -> Option<(usize, Alike)> {
+        let alike: HashMap<&str, Alike> = known.alike(table).collect();
+        let mut others = self.candidates.iter().map(|it| &it.columns.table);
+        let found =
+            others.position(|it| it.lake == table.lake && alike.contains_key(it.name.as_str()))?;
+        let name = self.candidates[found].columns.table.name.as_str();
+        Some((found, *alike.get(name)?))
+    }
+
+    /// Lets a candidate stand for a table, to which it is this, or the table for the candidate where
+    /// only that is kept aside.
+    fn fold(&mut self, (hit, columns): (Hit, Arc<TableColumns>), into: usize, alike: Alike) {
+        let mut folded = Folded {
+            into,
+            table: hit.table.clone(),
+            alike,
+        };
+        let stands = &mut self.candidates[into];
+        if is_aside(&stands.columns.table.name) && !is_aside(&hit.table) {
+            folded.table = stands.columns.table.name.clone();
+            folded.alike = match alike {
+                Alike::Copy => Alike::Copy,
+                Alike::Whole => Alike::Part,
+                Alike::Part => Alike::Whole,
+            };
+            stands.columns = columns;
+            self.hits[into] = Some(hit);
+        }
+        self.folded.push(folded);
+    }
+}
+
+/// The first tables that have columns, and of each family one. Of copies, and of a table and its
+/// parts, that which ranks first takes part, or one that is not kept aside.
 fn candidates(
     ranked: Vec<Hit>,
     columns: &HashMap<TableKey, Arc<TableColumns>>,
@@ -302,18 +357,8 @@ fn candidates(
         let width = columns.columns.len();
         let count = found.candidates.len();
         let is_full = count >= CANDIDATES || all_columns + width > MOST_COLUMNS;
-        let of_it: HashSet<&str> = known.copies_of(&columns.table).collect();
-        let mut others = found.candidates.iter().map(|it| &it.columns.table);
-        let is_copy = |it: &TableKey| it.lake == hit.lake && of_it.contains(it.name.as_str());
-        if let Some(at) = others.position(is_copy) {
-            let mut copy = hit.table.clone();
-            let stands = &mut found.candidates[at];
-            if is_aside(&stands.columns.table.name) && !is_aside(&copy) {
-                copy = stands.columns.table.name.clone();
-                stands.columns = columns;
-                found.hits[at] = Some(hit);
-            }
-            found.copies.push((at, copy));
+        if let Some((into, alike)) = found.alike(&columns.table, known) {
+            found.fold((hit, columns), into, alike);
             continue;
         }
         if (size.is_some() && *before > 1) || is_full && count > 0 {

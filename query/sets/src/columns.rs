@@ -183,3 +183,48 @@ fn kind(data_type: &str) -> Kind {
         _ => Kind::Other,
     }
 }
+
+/// Tables for tests.
+#[cfg(test)]
+pub(crate) mod drafts {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::Arc;
+
+    use limn_profile::ColumnBuilder;
+    use limn_segment::{ColumnRecord, TableRecord};
+
+    use super::TableColumns;
+
+    /// A table with values by column, as the index has it; without values where there are none.
+    pub(crate) fn table(name: &str, columns: &[(&str, Vec<String>)]) -> Arc<TableColumns> {
+        let (mut records, mut sketches) = (Vec::new(), Vec::new());
+        for (column, values) in columns {
+            let mut builder = ColumnBuilder::new(*column);
+            values.iter().for_each(|value| builder.push(Some(value)));
+            let summary = builder.finish(true);
+            records.push(ColumnRecord {
+                name: (*column).to_owned(),
+                data_type: summary.data_type.to_string(),
+                distinct: summary.profile.distinct(),
+                distinct_exact: summary.profile.distinct_exact(),
+                uniqueness: (!values.is_empty()).then(|| summary.profile.uniqueness()),
+                profile_exact: summary.profile.exact,
+                ..ColumnRecord::default()
+            });
+            sketches.push(summary.profile.frequent.to_sketch());
+        }
+        let row = TableRecord {
+            lake: "/lake".to_owned(),
+            name: name.to_owned(),
+            columns: records,
+            sketches: sketches.into_iter().collect(),
+            ..TableRecord::default()
+        };
+        Arc::new(TableColumns::of_row(&row).unwrap())
+    }
+
+    pub(crate) fn values(count: usize, value: impl Fn(usize) -> String) -> Vec<String> {
+        (0..count).map(value).collect()
+    }
+}

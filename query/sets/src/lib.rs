@@ -18,6 +18,7 @@
 mod answer;
 mod asked;
 mod columns;
+mod disjoint;
 mod eval;
 mod join;
 mod likeness;

@@ -1,5 +1,6 @@
 //! From a question's ranking to the set of tables that answers it together.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,8 @@ use limn_retrieval::{KnownJoins, own_name};
 use limn_segment::TableKey;
 
 use crate::columns::TableColumns;
+use crate::disjoint;
+use crate::join::{Basis, ColumnOf, Joined};
 use crate::likeness::Likeness;
 use crate::names::{stems, words};
 use crate::optimise::{Instance, Optimum};
@@ -37,10 +40,15 @@ const LEAST_GAIN: f64 = 1.35 + AT_HOME;
 /// best on spider and bird_schema; 40 questions of adventureworks, which has one folder, are as
 /// they were.
 const AT_HOME: f64 = 0.3;
+/// A join of the join graph from this weight on is as good as lying there: about 0.7 of its score,
+/// between tables whose names have nothing in common.
+const SURE: f64 = 0.5;
 /// What it adds that a part of the question is what a table is called: the best of 0, 0.3 and 0.5.
 const NAMED: f64 = 0.3;
 /// The candidate that ranks first.
 const FIRST: usize = 0;
+/// How often a set is chosen anew because two of its joins leave no row together.
+const RETRIES: usize = 2;
 /// How long the best set of a size is searched.
 const SEARCHED: Duration = Duration::from_millis(50);
 
@@ -103,45 +111,31 @@ impl Sets {
             .map(|it| Arc::clone(&it.columns))
             .collect();
         let joins = self.likeness.joins(&tables, known)?;
-        let mut instance = Instance::new(scores(candidates));
+        let mut instance = Instance::new(scores(candidates, &joins));
         self.add_parts(&mut instance, parts, &tables)?;
         for joined in &joins {
             instance.set_join(joined.first, joined.second, joined.join.weight);
         }
-        let Some(best) = best(&instance, size) else {
+        let Some(mut found) = self::found(&instance, size, &joins, &tables) else {
             return Ok(TableSet::default());
         };
-        let (best, others) = with_first(&instance, best, size);
-        let (joined, others) = connected(&instance, best.chosen, others);
-        let (mut chosen, tree) = in_order(&instance, joined);
-        let connected: Vec<&TableKey> = chosen.iter().map(|at| &tables[*at].table).collect();
-        let join_of = |(a, b): &(usize, usize)| {
-            let pair = ((*a).min(*b), (*a).max(*b));
-            let found = joins.iter().find(|it| (it.first, it.second) == pair)?;
-            let earlier = chosen.iter().position(|at| at == a)?;
-            Some((earlier, Arc::clone(&found.join)))
-        };
-        let mut plan = Plan::new(&connected, tree.iter().filter_map(join_of).collect());
-        let names = others.iter().map(|at| tables[*at].table.name.clone());
-        plan.disconnected = names.collect();
-        let doubtful = plan.joins.iter().filter_map(|join| join.doubt(known));
-        let doubtful: Vec<String> = doubtful.collect();
-        plan.warnings.extend(doubtful);
-        let left_out = plan
-            .joins
-            .iter()
-            .flat_map(|join| join.left_out(&tables))
-            .collect::<Vec<_>>();
-        plan.warnings.extend(left_out);
-        chosen.extend(others);
-        Ok(TableSet {
-            chosen,
-            plan,
-            gap: match best.value > 0.0 {
-                true => best.gap / best.value,
-                false => 0.0,
-            },
-        })
+        // Joins that leave no row together are none.
+        for _ in 0..RETRIES {
+            let Some(empty) = disjoint::weaker(&found.plan.joins, &tables) else {
+                break;
+            };
+            let place = |of: &ColumnOf| tables.iter().position(|it| of.is_of(&it.table));
+            if let Some((a, b)) = place(&empty.left).zip(place(&empty.right)) {
+                instance.set_join(a, b, 0.0);
+            }
+            found = self::found(&instance, size, &joins, &tables).unwrap_or_default();
+        }
+        let plan = &mut found.plan;
+        let doubts = plan.joins.iter().filter_map(|join| join.doubt(known));
+        let left_out = plan.joins.iter().flat_map(|join| join.left_out(&tables));
+        let warnings: Vec<String> = doubts.chain(left_out).collect();
+        plan.warnings.extend(warnings);
+        Ok(found)
     }
 
     /// How well each column of tables matches texts, such as a question's parts: by table, column
@@ -200,14 +194,19 @@ impl Sets {
     }
 }
 
-/// The candidates' shares of scores, and what those count more that lie where the first one does:
-/// the tables that a question needs together are mostly of one database.
-fn scores(candidates: &[Candidate]) -> Vec<f64> {
+/// The candidates' shares of scores, and what those count more that lie where the first one does: the
+/// tables that a question needs together are mostly of one database. Where most tables that surely
+/// join the first one lie elsewhere, its folder is no database, and they count as lying there.
+fn scores(candidates: &[Candidate], joins: &[Joined]) -> Vec<f64> {
     let first = candidates.first().map(|it| home(&it.columns.table));
-    let shared = shares(candidates).into_iter().zip(candidates);
-    let score = |(share, it): (f64, &Candidate)| match Some(home(&it.columns.table)) == first {
-        true => share + AT_HOME,
-        false => share,
+    let joined = joins
+        .iter()
+        .filter(|it| it.first == FIRST && it.join.basis == Basis::Graph && it.join.weight >= SURE);
+    let joined: HashSet<usize> = joined.map(|it| it.second).collect();
+    let shared = shares(candidates).into_iter().zip(candidates).enumerate();
+    let score = |(at, (share, it)): (usize, (f64, &Candidate))| {
+        let is_near = joined.contains(&at) || Some(home(&it.columns.table)) == first;
+        share + if is_near { AT_HOME } else { 0.0 }
     };
     shared.map(score).collect()
 }
@@ -230,6 +229,38 @@ fn shares(candidates: &[Candidate]) -> Vec<f64> {
         false => 1.0,
     };
     scores().map(share).collect()
+}
+
+/// The best set with its plan, as yet without doubts.
+fn found(
+    instance: &Instance,
+    size: SetSize,
+    joins: &[Joined],
+    tables: &[Arc<TableColumns>],
+) -> Option<TableSet> {
+    let best = best(instance, size)?;
+    let (best, others) = with_first(instance, best, size);
+    let (joined, others) = connected(instance, best.chosen, others);
+    let (mut chosen, tree) = in_order(instance, joined);
+    let connected: Vec<&TableKey> = chosen.iter().map(|at| &tables[*at].table).collect();
+    let join_of = |(a, b): &(usize, usize)| {
+        let pair = ((*a).min(*b), (*a).max(*b));
+        let found = joins.iter().find(|it| (it.first, it.second) == pair)?;
+        let earlier = chosen.iter().position(|at| at == a)?;
+        Some((earlier, Arc::clone(&found.join)))
+    };
+    let mut plan = Plan::new(&connected, tree.iter().filter_map(join_of).collect());
+    let names = others.iter().map(|at| tables[*at].table.name.clone());
+    plan.disconnected = names.collect();
+    chosen.extend(others);
+    Some(TableSet {
+        chosen,
+        plan,
+        gap: match best.value > 0.0 {
+            true => best.gap / best.value,
+            false => 0.0,
+        },
+    })
 }
 
 /// The best connected set: as large as is wanted, as far as so many are connected, [`MOST`] at
@@ -344,6 +375,7 @@ mod tests {
     use limn_segment::TableRecord;
 
     use super::*;
+    use crate::columns::drafts::{table, values};
 
     fn candidate(name: &str, score: f32) -> Candidate {
         let row = TableRecord {
@@ -366,6 +398,7 @@ mod tests {
                 &scored
                     .map(|(name, score)| candidate(name, score))
                     .collect::<Vec<_>>(),
+                &[],
             )
         };
         let (near, far) = (0.5 + AT_HOME, 0.5);
@@ -379,5 +412,50 @@ mod tests {
         );
         // One folder: nothing is decided by it.
         assert_eq!(of(["a", "b", "c"]), [1.0 + AT_HOME, near, AT_HOME]);
+    }
+
+    #[test]
+    fn a_list_of_codes_joins_nothing_that_has_other_codes() {
+        let code = |prefix: &'static str| move |n: usize| format!("{prefix}{}", n % 9);
+        let both = |n: usize| match n < 9 {
+            true => format!("S{n}"),
+            false => format!("T{}", n - 9),
+        };
+        let id = |prefix: &'static str| move |n: usize| format!("{prefix}-{n:04}");
+        let trucks = || {
+            vec![
+                ("plate", values(60, id("P"))),
+                ("state", values(60, code("T"))),
+            ]
+        };
+        let codes = || vec![("code", values(18, both)), ("meaning", values(18, id("M")))];
+        let found = |segment: &'static str, more: Option<(&'static str, Vec<String>)>| {
+            let mut customers = vec![
+                ("number", values(90, id("C"))),
+                ("segment", values(90, code(segment))),
+            ];
+            customers.extend(more);
+            let tables = [
+                table("trucks", &trucks()),
+                table("customers", &customers),
+                table("codes", &codes()),
+            ];
+            let candidates = tables.map(|columns| Candidate {
+                score: 1.0,
+                columns,
+            });
+            let sets = Sets::new(Arc::new(limn_models::HashedWords));
+            sets.find(&candidates, &[], SetSize::Given(3), &KnownJoins::default())
+                .unwrap_or_else(|error| panic!("{error}"))
+        };
+        // States of trucks and segments of customers are other codes of the same list.
+        let plan = found("S", None).plan;
+        assert_eq!(plan.joins.len(), 1, "{:?}", plan.joins);
+        assert_eq!(plan.disconnected.len(), 1);
+        // Where they have the same codes, rows go together.
+        assert_eq!(found("T", None).plan.joins.len(), 2);
+        // What joins otherwise stays.
+        let plates = ("plate", values(90, |n| format!("P-{:04}", n % 60)));
+        assert_eq!(found("S", Some(plates)).plan.joins.len(), 2);
     }
 }

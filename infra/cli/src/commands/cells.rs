@@ -74,7 +74,11 @@ pub async fn gather(args: &CellsArgs) -> anyhow::Result<(CellsAnswer, bool)> {
         false => known::tables(&index, &snapshot, &args.tables, args.lake.as_deref()).await?,
     };
     if keys.is_empty() {
-        notes.push("no table was found for the question".to_owned());
+        let nothing = match args.under.prefix.as_deref() {
+            Some(prefix) => known::nothing_under(&index, &snapshot, prefix).await?,
+            None => None,
+        };
+        notes.push(nothing.unwrap_or_else(|| "no table was found for the question".to_owned()));
     }
     let mut records = known::records(&index, &snapshot, keys.iter().cloned()).await?;
     let asked = Asked::of(&question);

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use anyhow::bail;
-use limn_joins::{Cardinality, EdgeKind};
-use limn_retrieval::{Direction, JoinGraph, MOST_HOPS, Partner};
+use limn_joins::EdgeKind;
+use limn_retrieval::{Direction, JoinGraph, Partner, notes_of_way};
 use limn_segment::{IndexStore, JoinRecord, TableRecord, is_under};
 
 use crate::Outcome;
@@ -61,19 +61,8 @@ pub async fn run(args: JoinsArgs) -> anyhow::Result<Outcome> {
     match answer.with {
         Some(with) => {
             let path = graph.path(&table.name, with, &sees);
-            match &path {
-                _ if with == table.name => say(&format!("'{with}' is not joined with itself")),
-                Some(steps) => steps.iter().filter(|it| multiplies(it)).for_each(|it| {
-                    say(&format!(
-                        "rows multiply: several of '{}' may go with one of '{}'",
-                        it.partner, it.table
-                    ));
-                }),
-                None => say(&format!(
-                    "no way of {MOST_HOPS} joins or fewer leads from '{}' to '{with}'",
-                    table.name
-                )),
-            }
+            let notes = notes_of_way(path.as_deref(), &table.name, with, str::to_owned);
+            notes.iter().for_each(|it| say(it));
             answer.path = Some(path);
         }
         None => {
@@ -134,14 +123,6 @@ fn only<'a>(tables: &'a [TableRecord], wanted: &str) -> anyhow::Result<&'a Table
             )
         }
     }
-}
-
-/// Whether a row comes several times after this step.
-fn multiplies(step: &Partner) -> bool {
-    matches!(
-        step.cardinality,
-        Some(Cardinality::OneToMany | Cardinality::ManyToMany)
-    )
 }
 
 /// What a partner is to the table.

@@ -122,13 +122,15 @@ pub async fn nothing_under(
 
 /// What to say where no table has a name: that, and what lies below it or is like it.
 pub fn no_table<'a>(wanted: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
-    let below = names.clone().filter(|name| is_under(name, wanted)).count();
+    // `folder/*` is how a shell calls what lies in a folder.
+    let folder = wanted.strip_suffix("/*").unwrap_or(wanted);
+    let below = names.clone().filter(|name| is_under(name, folder)).count();
     let hint = match (below, like(wanted, names).as_slice()) {
         (0, []) => "limn tables lists what there is".to_owned(),
         (0, near) => format!("did you mean {}?", near.join(", ")),
-        (1, _) => format!("there is 1 table below it: limn tables --prefix '{wanted}'"),
+        (1, _) => format!("there is 1 table below it: limn tables --prefix '{folder}'"),
         (below, _) => {
-            format!("there are {below} tables below it: limn tables --prefix '{wanted}'")
+            format!("there are {below} tables below it: limn tables --prefix '{folder}'")
         }
     };
     format!("the index has no table '{wanted}'; {hint}")

@@ -176,6 +176,14 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
     for note in &table.notes {
         writeln!(out, "{} {}", style.dim("note:"), fit(&one_line(note), 200))?;
     }
+    let uncounted = table.rows_since_sample();
+    if uncounted > 0 {
+        let note = style.dim("note:");
+        writeln!(
+            out,
+            "{note} columns were counted before {uncounted} of its rows came or went: limn index counts again once these are more than --resample-threshold of all"
+        )?;
+    }
     print_descriptions(&mut out, &style, table)?;
     print_narration(&mut out, &style, table, narrator)?;
     if !table.sample.is_empty() {

@@ -136,7 +136,12 @@ pub async fn cells(
         names => named(grant, names, request)?,
     };
     if keys.is_empty() {
-        notes.push("no table was found for the question".to_owned());
+        let prefix = request.prefix.as_deref();
+        let empty = prefix.filter(|it| grant.view.shelf.under(it).next().is_none());
+        notes.push(empty.map_or_else(
+            || "no table was found for the question".to_owned(),
+            |prefix| format!("no table lies at '{}' or below it", one_line(prefix)),
+        ));
     }
     let mut columns = node.columns.of(node, grant, keys.iter().cloned()).await?;
     let mut records = {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use limn_joins::{Cardinality, EdgeKind, Evidence};
-use limn_retrieval::{Direction, JoinGraphs, KnownJoins, MOST_HOPS, Partner};
+use limn_retrieval::{Direction, JoinGraphs, KnownJoins, Partner, notes_of_way};
 use limn_segment::{JoinRecord, TableKey};
 use limn_store::one_line;
 use serde::{Deserialize, Serialize};
@@ -143,10 +143,9 @@ pub async fn joins(
             "leave out kind, or with",
         ));
     }
-    let TableKey { lake, name } = grant
-        .table(&request.table, request.lake.as_deref())?
-        .key
-        .to_key();
+    let table = grant.table(&request.table, request.lake.as_deref())?;
+    let is_unread = table.error.is_some();
+    let TableKey { lake, name } = table.key.to_key();
     let with = match &request.with {
         Some(with) => Some(grant.table(with, Some(&lake))?.key.to_key().name),
         None => None,
@@ -196,12 +195,21 @@ pub async fn joins(
         match with {
             Some(with) => {
                 let way = graph.path(&name, &with, &sees);
-                answer.notes.extend(said_of(way.as_deref(), &name, &with));
+                let said = |name: &str| shortened(&one_line(name), NAME);
+                let notes = notes_of_way(way.as_deref(), &name, &with, said);
+                answer.notes.extend(notes);
                 answer.path = Some(way.map(|way| way.into_iter().map(line).collect()));
             }
             None => {
                 let partners = graph.partners(&name, kind, MOST, &sees).into_iter();
-                answer.partners = Some(partners.map(line).collect());
+                let partners: Vec<JoinPartner> = partners.map(line).collect();
+                if is_unread {
+                    let name = shortened(&one_line(&name), NAME);
+                    answer.notes.push(format!(
+                        "'{name}' could not be read: the table itself says why"
+                    ));
+                }
+                answer.partners = Some(partners);
             }
         }
         answer
@@ -244,27 +252,6 @@ pub(super) async fn known_joins(
     };
     notes.push(format!("{why}: {without}"));
     KnownJoins::new(Arc::default(), grant.shows_values)
-}
-
-/// What there is to say of a way.
-fn said_of(way: Option<&[Partner]>, name: &str, with: &str) -> Vec<String> {
-    let said = |name: &str| shortened(&one_line(name), NAME);
-    let (name, with) = (said(name), said(with));
-    match way {
-        None => vec![format!(
-            "no way of {MOST_HOPS} joins or fewer leads from '{name}' to '{with}'"
-        )],
-        Some([]) => vec![format!("'{with}' is not joined with itself")],
-        Some(steps) => {
-            let many = [Some(Cardinality::OneToMany), Some(Cardinality::ManyToMany)];
-            let steps = steps.iter().filter(|it| many.contains(&it.cardinality));
-            let warned = steps.map(|it| {
-                let (partner, table) = (said(&it.partner), said(&it.table));
-                format!("rows multiply: several of '{partner}' may go with one of '{table}'")
-            });
-            warned.collect()
-        }
-    }
 }
 
 fn kind(name: &str) -> Result<EdgeKind, Problem> {
