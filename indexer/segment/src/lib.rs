@@ -119,6 +119,7 @@ mod lexical;
 mod map;
 mod narrations;
 mod near;
+mod short;
 mod probe;
 mod publish;
 mod reader;
@@ -167,6 +168,7 @@ pub use narrations::{
     write_narrations,
 };
 pub use near::{Near, distance};
+pub use short::Short;
 pub use reader::{BlockMeta, SegmentReader};
 pub use shelf_rows::{ColumnFacts, ShelfRows, TableFacts, TextFacts};
 pub use sketches::Sketches;
