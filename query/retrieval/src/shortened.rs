@@ -38,24 +38,38 @@ pub(crate) struct ShortForm {
     pub(crate) of: String,
     /// The short form's.
     pub(crate) term: String,
-    /// What it is worth.
-    pub(crate) worth: f32,
     /// The tables with texts that explain it, sorted.
     explained: Vec<u32>,
 }
 
+impl ShortForm {
+    /// Whether it is one of a table of this number, if this has it at all: no text explains it.
+    pub(crate) fn is_guessed(&self, table: u32) -> bool {
+        self.explained.binary_search(&table).is_err()
+    }
+
+    /// As people write it, who end no short form in `i` where the word ends in `y`.
+    pub(crate) fn shown(&self) -> String {
+        match self.term.strip_suffix('i') {
+            Some(begun) if self.written.to_lowercase().ends_with('y') => format!("{begun}y"),
+            _ => self.term.clone(),
+        }
+    }
+}
+
 impl Found {
-    /// What a text that shows why is searched for: terms, and short forms of them.
+    /// What a text that shows why is searched for: terms, and short forms of them, which are marked
+    /// and worth nothing: how much of a question a text has is told by its words.
     pub(crate) fn sought(&self) -> KnownTerms {
         let short = self.short.iter();
-        let short = short.map(|it| (it.term.clone(), it.worth));
+        let short = short.map(|it| (it.term.clone(), 0.0));
         self.known.iter().cloned().chain(short).collect()
     }
 
     /// Whether a term is a short form of a question's word, as a table has it.
     pub(crate) fn is_short(&self, term: &str, table: u32) -> bool {
         let mut short = self.short.iter();
-        short.any(|it| it.term == term && it.explained.binary_search(&table).is_err())
+        short.any(|it| it.term == term && it.is_guessed(table))
     }
 }
 
@@ -86,7 +100,7 @@ pub(crate) fn add_short(
         return Ok(());
     }
     let (best, sums) = (&mut scratch.form_folder, &mut scratch.form);
-    let (first, mut live) = (found.len(), 0);
+    let mut live = 0;
     for term in terms(corpus, &short, of, deadline)? {
         sum_names(corpus, &term, deadline, sums)?;
         if sums.touched().is_empty() {
@@ -108,7 +122,6 @@ pub(crate) fn add_short(
                 written: word.written.clone(),
                 of: of.clone(),
                 term,
-                worth: 0.0,
                 explained,
             });
         }
@@ -121,9 +134,6 @@ pub(crate) fn add_short(
     }
     let containing = scratch.term.touched().len() + best.touched().len();
     let worth = SHORTENED * idf(corpus.tables.len() as u64, containing as u64);
-    for form in found.iter_mut().skip(first) {
-        form.worth = worth;
-    }
     let (scores, covered, held) = (&mut scratch.scores, &mut scratch.covered, &mut scratch.held);
     best.drain(|table, sum| {
         scores.add(table, worth * Formula::LIMN.saturate(sum));
