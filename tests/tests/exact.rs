@@ -335,9 +335,10 @@ fn a_column_is_found_by_the_word_that_its_name_is_short_for() {
         let stock = results.find(|it| it["table"] == "stock");
         stock.map_or(0.0, |it| it["covered"].as_f64().unwrap())
     };
-    assert!(covered(&answer) > 0.0, "{answer}");
+    let guessed = covered(&answer);
+    assert!(guessed > 0.0, "{answer}");
     // A text beside the file says that it is something else.
-    let dictionary = "The column qty is the quality type of an item.\n";
+    let dictionary = "The column qty is the sort of an item.\n";
     std::fs::write(folder.join("stock.md"), dictionary).unwrap();
     index_hashed(&folder, &index, &[]).ok();
     let answer = search("quantity of each").ok();
@@ -349,6 +350,6 @@ fn a_column_is_found_by_the_word_that_its_name_is_short_for() {
     index_hashed(&folder, &index, &[]).ok();
     let answer = search("quantity of each").ok();
     assert_eq!(answer["results"][0]["table"], "stock", "{answer}");
-    assert!(covered(&answer) > 0.9, "{answer}");
+    assert!(covered(&answer) > 1.5 * guessed, "{answer}");
     assert!(!notes(&answer).contains(noted), "{answer}");
 }

@@ -119,13 +119,13 @@ mod lexical;
 mod map;
 mod narrations;
 mod near;
-mod short;
 mod probe;
 mod publish;
 mod reader;
 mod remote;
 mod repair;
 mod shelf_rows;
+mod short;
 mod sketches;
 mod snapshot;
 mod spill;
@@ -168,9 +168,9 @@ pub use narrations::{
     write_narrations,
 };
 pub use near::{Near, distance};
-pub use short::Short;
 pub use reader::{BlockMeta, SegmentReader};
 pub use shelf_rows::{ColumnFacts, ShelfRows, TableFacts, TextFacts};
+pub use short::Short;
 pub use sketches::Sketches;
 pub use snapshot::{
     CatalogEntry, DeletesEntry, JoinsEntry, SNAPSHOT_FORMAT, SegmentEntry, Snapshot, SnapshotInfo,

@@ -163,9 +163,7 @@ mod tests {
         let is_vowel = b"aeiou".contains(first);
         (0..word.len()).any(|at| {
             let goes_on = is_cut && at == 0;
-            word[at] == *first
-                && (goes_on || !is_vowel)
-                && is_left(&word[at + 1..], rest, goes_on)
+            word[at] == *first && (goes_on || !is_vowel) && is_left(&word[at + 1..], rest, goes_on)
         })
     }
 
