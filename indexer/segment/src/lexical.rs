@@ -31,6 +31,7 @@ use crate::directory::{SectionDirectory, clear_last_error, take_last_error};
 use crate::error::SegmentError;
 use crate::languages::{Language, MARK, TableLanguages, marked_into, pairs_into};
 use crate::near::Near;
+use crate::short::Short;
 use crate::table::{Block, Field};
 use crate::whole;
 
@@ -366,6 +367,24 @@ impl LexicalReader {
         let (_, inverted) = self.inverted(field)?;
         guarded(&self.object, || {
             let mut terms = inverted.terms().search(near).into_stream()?;
+            while terms.advance() {
+                // It has small letters only.
+                visit(&String::from_utf8_lossy(terms.key()));
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls `visit` with each term of a field that a word is written short as, in order.
+    pub(crate) fn short(
+        &self,
+        field: Field,
+        short: &Short,
+        visit: &mut dyn FnMut(&str),
+    ) -> Result<(), SegmentError> {
+        let (_, inverted) = self.inverted(field)?;
+        guarded(&self.object, || {
+            let mut terms = inverted.terms().search(short).into_stream()?;
             while terms.advance() {
                 // It has small letters only.
                 visit(&String::from_utf8_lossy(terms.key()));

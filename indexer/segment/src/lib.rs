@@ -125,6 +125,7 @@ mod reader;
 mod remote;
 mod repair;
 mod shelf_rows;
+mod short;
 mod sketches;
 mod snapshot;
 mod spill;
@@ -169,6 +170,7 @@ pub use narrations::{
 pub use near::{Near, distance};
 pub use reader::{BlockMeta, SegmentReader};
 pub use shelf_rows::{ColumnFacts, ShelfRows, TableFacts, TextFacts};
+pub use short::Short;
 pub use sketches::Sketches;
 pub use snapshot::{
     CatalogEntry, DeletesEntry, JoinsEntry, SNAPSHOT_FORMAT, SegmentEntry, Snapshot, SnapshotInfo,

@@ -24,6 +24,7 @@ use crate::lexical::LexicalReader;
 use crate::map::map;
 use crate::near::Near;
 use crate::remote::{RemoteSegment, check_footer, check_size};
+use crate::short::Short;
 use crate::snapshot::SegmentEntry;
 use crate::table::{BlockKind, Field, Shard};
 use crate::tables::SegmentTables;
@@ -561,6 +562,20 @@ impl SegmentReader {
         visit: &mut dyn FnMut(&str),
     ) -> Result<(), SegmentError> {
         self.lexical.near(field, near, visit)
+    }
+
+    /// Calls `visit` with each term of a field that a word is [written short](Short) as, in order:
+    /// of deleted blocks, too.
+    ///
+    /// # Errors
+    /// As [`SegmentReader::postings`].
+    pub fn short(
+        &self,
+        field: Field,
+        short: &Short,
+        visit: &mut dyn FnMut(&str),
+    ) -> Result<(), SegmentError> {
+        self.lexical.short(field, short, visit)
     }
 
     /// The `n` live blocks nearest to a unit-length query: blocks and cosines, best first, ties by

@@ -28,6 +28,8 @@ pub(crate) enum Looked {
     Value,
     /// As a misspelt word.
     Spelling,
+    /// As a word that columns may be called by a short form of.
+    Short,
 }
 
 /// The words.

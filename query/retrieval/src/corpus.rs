@@ -157,7 +157,8 @@ pub(crate) struct Corpus {
     pub(crate) languages: OnceLock<Vec<Language>>,
     /// Of a corpus that leaves something out.
     absent: Option<Absent>,
-    /// Words in other languages, of every corpus: most words have no form in most of an index's.
+    /// Words in other languages and words without a short form, of every corpus: most words have
+    /// no form in most of an index's languages.
     absent_forms: Absent,
 }
 
@@ -279,7 +280,7 @@ impl Corpus {
 
     fn absent(&self, looked: Looked) -> Option<&Absent> {
         match looked {
-            Looked::Form => Some(&self.absent_forms),
+            Looked::Form | Looked::Short => Some(&self.absent_forms),
             _ => self.absent.as_ref(),
         }
     }

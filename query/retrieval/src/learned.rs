@@ -106,19 +106,23 @@ impl Features {
         Features {
             meaning: 0.0,
             covered: found.share_of(found.held(scratch, table)),
-            name: found.name_match(name),
+            name: found.name_match(table, name),
             contexts: found.share_of(scratch.of_contexts(table)),
         }
     }
 }
 
 impl Found {
-    /// The share of the words of a table's own name that the question has: 0 to 1.
-    fn name_match(&self, table: &str) -> f32 {
+    /// The share of the words of a table's own name that the question has, perhaps as a word of
+    /// which they are a short form: 0 to 1.
+    fn name_match(&self, number: u32, table: &str) -> f32 {
         let mut words = analyze(own_name(table));
         words.sort_unstable();
         words.dedup();
-        let is_known = |word: &&String| self.known.iter().any(|(term, _)| term == *word);
+        let is_known = |word: &&String| {
+            let mut known = self.known.iter();
+            known.any(|(term, _)| term == *word) || self.is_short(word, number)
+        };
         let known = words.iter().filter(is_known).count();
         known as f32 / words.len().max(1) as f32
     }
@@ -144,13 +148,13 @@ mod tests {
     #[test]
     fn a_name_matches_by_the_share_of_its_words() {
         let found = found(&["order", "line", "late"]);
-        assert_eq!(found.name_match("sales/order_lines"), 1.0);
-        assert_eq!(found.name_match("shop__OrderLines"), 1.0);
-        assert_eq!(found.name_match("orders_2024"), 0.5);
-        assert_eq!(found.name_match("orders/customers"), 0.0);
-        assert_eq!(found.name_match("__"), 0.0);
+        assert_eq!(found.name_match(0, "sales/order_lines"), 1.0);
+        assert_eq!(found.name_match(0, "shop__OrderLines"), 1.0);
+        assert_eq!(found.name_match(0, "orders_2024"), 0.5);
+        assert_eq!(found.name_match(0, "orders/customers"), 0.0);
+        assert_eq!(found.name_match(0, "__"), 0.0);
         // A word that comes twice is one.
-        assert_eq!(found.name_match("line_by_line_order"), 2.0 / 3.0);
+        assert_eq!(found.name_match(0, "line_by_line_order"), 2.0 / 3.0);
     }
 
     proptest::proptest! {

@@ -20,6 +20,7 @@ use crate::error::RetrievalError;
 use crate::inflected::languages;
 use crate::question::{Question, Word};
 use crate::scoring::{Formula, idf};
+use crate::shortened::{ShortForm, add_short};
 use crate::spelling::{Meant, corrected, meant};
 use crate::sums::{Held, Scratch, Sums};
 use crate::wholes::{HeldValue, Wholes};
@@ -43,6 +44,8 @@ pub(crate) struct Found {
     pub(crate) wholes: Wholes,
     /// Words that are searched as others.
     pub(crate) meant: Vec<Meant>,
+    /// Words that tables have in a short form.
+    pub(crate) short: Vec<ShortForm>,
     /// Words that occur nowhere, as written.
     pub(crate) unknown: Vec<String>,
     /// Whether all words of the question are codes or numbers, of which meaning says nothing.
@@ -166,11 +169,11 @@ pub(crate) fn score_tables(
     for (term, share) in wanted(question, &walk.found) {
         if !idle.iter().any(|it| it == term) {
             let forms = question.spellings.marked(term, languages);
-            walk.add_term(term, share, &forms)?;
+            walk.add_term(term, share, &forms, Some(question))?;
         }
     }
     for pair in &question.pairs {
-        walk.add_term(pair, 1.0, &BTreeSet::new())?;
+        walk.add_term(pair, 1.0, &BTreeSet::new(), None)?;
     }
     walk.add_unknown(question, (&idle, languages), embedder)?;
     let mut found = walk.found;
@@ -209,12 +212,14 @@ impl Walk<'_> {
     }
 
     /// Adds a term, of which `share` counts, to the tables' scores. A table has it as often as it
-    /// has it or one of its `forms` in other languages, whichever is most.
+    /// has it or one of its `forms` in other languages, whichever is most. Tables that have it only
+    /// in a short form count, too, where it is a word of the `question`.
     fn add_term(
         &mut self,
         term: &str,
         share: f32,
         forms: &BTreeSet<String>,
+        question: Option<&Question>,
     ) -> Result<(), RetrievalError> {
         let formula = &Formula::LIMN;
         let (corpus, scratch) = (self.corpus, &mut *self.scratch);
@@ -254,6 +259,11 @@ impl Walk<'_> {
             }
             scratch.folder.reset(0);
             self.found.worth += worth;
+            let asked = question.and_then(|question| question.word_of(term));
+            if let Some(asked) = asked {
+                let into = (&mut *scratch, word);
+                add_short(corpus, asked, into, self.deadline, &mut self.found.short)?;
+            }
         }
         let known = &mut self.found.known;
         finish_term(scratch, (term, share), documents, formula, known);
@@ -295,6 +305,9 @@ impl Walk<'_> {
             }
             let Some(meant) = meant(self.corpus, &word, embedder, self.deadline)? else {
                 self.found.worth += UNKNOWN * idf(self.corpus.tables.len() as u64, 0);
+                let into = (&mut *self.scratch, 0);
+                let short = &mut self.found.short;
+                add_short(self.corpus, &word, into, self.deadline, short)?;
                 if !question.is_of_asking(&word) {
                     self.found.unknown.push(word.written);
                 }
@@ -302,7 +315,7 @@ impl Walk<'_> {
             };
             let mut known = self.found.known.iter();
             if !known.any(|(term, _)| *term == meant.term) {
-                self.add_term(&meant.term, MISSPELT, &BTreeSet::new())?;
+                self.add_term(&meant.term, MISSPELT, &BTreeSet::new(), None)?;
             }
             self.found.meant.push(meant);
         }

@@ -70,6 +70,7 @@ mod scoring;
 mod searcher;
 mod selection;
 mod semantic;
+mod shortened;
 mod similar;
 mod sought;
 mod spans;

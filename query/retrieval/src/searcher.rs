@@ -23,6 +23,7 @@ use crate::learned::Weights;
 use crate::notes::lacked;
 use crate::question::Question;
 use crate::selection::Selection;
+use crate::shortened::of_short;
 use crate::sums::Scratch;
 use crate::texts::Texts;
 use crate::tuned::Tuned;
@@ -300,6 +301,7 @@ impl Searcher {
         let grade = best_grade(&ranking.tables);
         let lacked = lacked(&Question::new(&query.text, false), &found, &ranking.tables);
         let mut results = Vec::with_capacity(ranking.tables.len());
+        let sought = found.sought();
         let _span = info_span!(target: TRACE, "evidence").entered();
         for ranked in ranking.tables {
             let table = &self.corpus.tables[ranked.table as usize];
@@ -324,18 +326,20 @@ impl Searcher {
                     &self.texts,
                     table,
                     &vector,
-                    &found.known,
+                    &sought,
                     query.evidence,
                 )?,
             });
         }
+        let mut notes = of_short(&found, &results);
+        notes.extend(ranking.notes);
         Ok(Answer {
             question: query.text.clone(),
             snapshot: self.snapshot.number,
             ranking: self.scored_by(query),
             grade,
             results,
-            notes: ranking.notes,
+            notes,
             failures: ranking.failures,
             unknown: ranking.unknown,
             lacked,
@@ -373,9 +377,10 @@ impl Searcher {
             found,
             ..
         } = self.candidates(query, depth)?;
+        let sought = found.sought();
         let texts = ranking.tables.into_iter().map(|ranked| {
             let table = &self.corpus.tables[ranked.table as usize];
-            let text = table_text(&self.corpus, &self.texts, table, &vector, &found.known)?;
+            let text = table_text(&self.corpus, &self.texts, table, &vector, &sought)?;
             let mut names = ranked.copies;
             names.push(ranked.key.name);
             Ok((names, text))
@@ -398,6 +403,7 @@ impl Searcher {
         } = &mut candidates;
         if let Some(judge) = &query.judge {
             let _span = info_span!(target: TRACE, "judge").entered();
+            let sought = found.sought();
             let text = |table: u32| {
                 Deadline(query.until).check()?;
                 let table = &self.corpus.tables[table as usize];
@@ -406,7 +412,7 @@ impl Searcher {
                     &self.texts,
                     table,
                     vector,
-                    &found.known,
+                    &sought,
                 )?)
             };
             let judged = ranking.tables.len().min(depth);

@@ -13,6 +13,7 @@ use crate::error::RetrievalError;
 use crate::lexical::Found;
 use crate::question::Question;
 use crate::searcher::{Candidates, Searcher};
+use crate::shortened::ShortForm;
 
 /// Tables that are ranked to tell the places of those that are sought.
 const RANKED: usize = 1_000;
@@ -156,8 +157,11 @@ impl Standing {
     }
 }
 
-/// The known words of a question: as written, and the term that is looked up.
-struct Words(Vec<(String, String)>);
+/// The known words of a question: as written, and the term that is looked up; then short forms.
+struct Words {
+    known: Vec<(String, String)>,
+    short: Vec<ShortForm>,
+}
 
 impl Words {
     fn of(text: &str, found: &Found) -> Words {
@@ -171,11 +175,12 @@ impl Words {
             meant.or(word).unwrap_or_else(|| term.clone())
         };
         let known = found.known.iter();
-        Words(
-            known
+        Words {
+            known: known
                 .map(|(term, _)| (written(term), term.clone()))
                 .collect(),
-        )
+            short: found.short.clone(),
+        }
     }
 
     /// Those that a table has, by field, and those that it lacks.
@@ -185,7 +190,7 @@ impl Words {
         number: u32,
     ) -> Result<(ByField, Vec<String>), RetrievalError> {
         let (mut words, mut lacks) = (ByField::new(), Vec::new());
-        for (written, term) in &self.0 {
+        for (written, term) in &self.known {
             let fields = fields_with(corpus, number, term)?;
             if fields.is_empty() {
                 lacks.push(written.clone());
@@ -195,6 +200,18 @@ impl Words {
                     .entry(Field::name(field))
                     .or_default()
                     .push(written.clone());
+            }
+        }
+        let has = |words: &ByField, word: &String| words.values().flatten().any(|it| it == word);
+        for form in self.short.iter().filter(|it| it.is_guessed(number)) {
+            let written = form.written.to_lowercase();
+            let is_own = has(&words, &written);
+            if !is_own && fields_with(corpus, number, &form.term)?.contains(&Field::Names) {
+                lacks.retain(|word| *word != written);
+                words
+                    .entry(Field::name(Field::Names))
+                    .or_default()
+                    .push(format!("{written} (as {})", form.shown()));
             }
         }
         Ok((words, lacks))

@@ -111,7 +111,7 @@ impl Searcher {
         let mut joined = std::iter::once(None).chain(joined);
         let mut notes = of_words(&found, self.corpus.values());
         let place = filter.as_ref().map(Filter::place).unwrap_or_default();
-        let is_known = !found.known.is_empty();
+        let is_known = !found.known.is_empty() || !found.short.is_empty();
         let tables = if outcome.is_worth_showing(self.snapshot.dimensions, is_known) {
             let known = (query, &found, &scratch, &question);
             let ranked = outcome.ranked.into_iter();
