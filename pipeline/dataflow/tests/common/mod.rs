@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use futures::stream::BoxStream;
 use limn_models::{Embedder, HashedWords, ModelError, ModelId};
 use limn_pipeline::{
-    Cluster, ClusterOptions, PipelineError, Progress, Report, RunOptions, follow, index_lake,
+    Cluster, ClusterOptions, PipelineError, Progress, Report, RunOptions, Trust, follow, index_lake,
 };
 use limn_segment::IndexStore;
 use limn_store::Store;
@@ -169,6 +169,7 @@ pub fn places(processes: usize) -> Vec<ClusterOptions> {
         hosts: hosts.clone(),
         process,
         silence: Duration::from_secs(30),
+        trust: Trust::Machine,
     };
     (0..processes).map(place).collect()
 }
