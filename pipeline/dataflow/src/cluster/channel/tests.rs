@@ -96,7 +96,7 @@ fn both_ends_read_and_write_at_the_same_time() {
                 writer.shutdown(Shutdown::Write).unwrap();
             });
             threads.spawn(move || {
-                let (mut reader, mut read, mut buffer) = (end, Vec::new(), vec![0; size]);
+                let (mut reader, mut read, mut buffer) = (end, Vec::<u8>::new(), vec![0; size]);
                 loop {
                     match reader.read(&mut buffer).unwrap() {
                         0 => break,
