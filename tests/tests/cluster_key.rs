@@ -97,7 +97,7 @@ fn a_process_with_another_key_or_none_ends_with_one_line() {
         let mut ground = Ground::new();
         lake::varied(&ground.lake());
         let hosts = hosts(2);
-        let keys = [first, second].map(|key| key.map(|key| ground.key(&key[..35], key)));
+        let keys = [first, second].map(|key| key.map(|key| ground.key(key.trim_end(), key)));
         let options = keys.each_ref().map(|key| {
             let mut options = vec!["--silence", SILENCE];
             options.extend(key.iter().flat_map(|key| ["--cluster-key", text(key)]));

@@ -105,7 +105,11 @@ impl Channel {
             until,
         };
         while tls.is_handshaking() {
-            tls.complete_io(&mut io).map_err(unsealed)?;
+            if let Err(error) = tls.complete_io(&mut io) {
+                // The other end learns why, if it still listens.
+                while tls.wants_write() && tls.write_tls(&mut io).is_ok_and(|said| said > 0) {}
+                return Err(unsealed(error));
+            }
         }
         Ok(Self {
             stream: Arc::new(stream),

@@ -22,27 +22,26 @@ fn connected() -> (TcpStream, TcpStream) {
 fn overheard(change: impl Fn(usize, &mut [u8]) + Send + 'static) -> Overheard {
     let (caller, near) = connected();
     let (far, answerer) = connected();
-    let pass =
-        |mut from: TcpStream, mut to: TcpStream, change: Box<dyn Fn(usize, &mut [u8]) + Send>| {
-            thread::spawn(move || {
-                let (mut seen, mut buffer) = (Vec::new(), [0; 10_000]);
-                while let Ok(read @ 1..) = from.read(&mut buffer) {
-                    change(seen.len(), &mut buffer[..read]);
-                    seen.extend(&buffer[..read]);
-                    if to.write_all(&buffer[..read]).is_err() {
-                        break;
-                    }
-                }
-                let _ = to.shutdown(Shutdown::Write);
-                seen
-            })
-        };
-    let (back_from, back_to) = (far.try_clone().unwrap(), near.try_clone().unwrap());
-    pass(back_from, back_to, Box::new(|_, _| {}));
+    let back = (far.try_clone().unwrap(), near.try_clone().unwrap());
+    thread::spawn(move || pass(back, |_, _| {}));
     Overheard {
-        seen: pass(near, far, Box::new(change)),
+        seen: thread::spawn(move || pass((near, far), change)),
         ends: (caller, answerer),
     }
+}
+
+/// Passes on what comes, and returns it as it came and was changed.
+fn pass((mut from, mut to): (TcpStream, TcpStream), change: impl Fn(usize, &mut [u8])) -> Vec<u8> {
+    let (mut seen, mut buffer) = (Vec::new(), [0; 10_000]);
+    while let Ok(read @ 1..) = from.read(&mut buffer) {
+        change(seen.len(), &mut buffer[..read]);
+        seen.extend(&buffer[..read]);
+        if to.write_all(&buffer[..read]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Write);
+    seen
 }
 
 struct Overheard {
