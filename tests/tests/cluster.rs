@@ -16,7 +16,7 @@ use tempfile::TempDir;
 const LIMIT: Duration = Duration::from_secs(90);
 
 /// Addresses of this machine at which nobody listens.
-fn hosts(processes: usize) -> String {
+pub fn hosts(processes: usize) -> String {
     let free: Vec<TcpListener> = (0..processes)
         .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
         .collect();
@@ -25,7 +25,7 @@ fn hosts(processes: usize) -> String {
 }
 
 /// A lake and an index, and processes that are killed at the end whatever happens.
-struct Ground {
+pub struct Ground {
     scratch: TempDir,
     processes: Vec<Option<Child>>,
 }
@@ -40,23 +40,23 @@ impl Drop for Ground {
 }
 
 impl Ground {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             scratch: TempDir::new().unwrap(),
             processes: Vec::new(),
         }
     }
 
-    fn lake(&self) -> PathBuf {
+    pub fn lake(&self) -> PathBuf {
         self.scratch.path().join("lake")
     }
 
-    fn index(&self, name: &str) -> PathBuf {
+    pub fn index(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)
     }
 
     /// Many small tables: with an epoch for every few of them a run takes seconds.
-    fn with_many_tables(self) -> Self {
+    pub fn with_many_tables(self) -> Self {
         for table in 0..120 {
             let rows: String = (0..20)
                 .map(|row| format!("{row},place {},{}\n", row * table, row * 7 + table))
@@ -67,7 +67,7 @@ impl Ground {
         self
     }
 
-    fn start(&mut self, index: &Path, more: &[&str]) -> usize {
+    pub fn start(&mut self, index: &Path, more: &[&str]) -> usize {
         let lake = self.lake();
         let mut arguments = vec!["index", text(&lake), "--index", text(index), "--json"];
         arguments.extend(["--embedder", "hashed-words"]);
@@ -97,7 +97,7 @@ impl Ground {
     }
 
     /// How a process ended, which it must in time.
-    fn end(&mut self, process: usize) -> Run {
+    pub fn end(&mut self, process: usize) -> Run {
         let mut child = self.processes[process].take().unwrap();
         let started = Instant::now();
         let status = loop {
@@ -127,12 +127,12 @@ fn signal(name: &str, pid: u32) {
     assert!(sent.unwrap().success(), "{name} {pid}");
 }
 
-fn snapshots(index: &Path) -> usize {
+pub fn snapshots(index: &Path) -> usize {
     std::fs::read_dir(index.join("snapshots")).map_or(0, Iterator::count)
 }
 
 /// Waits until a run has published a few epochs.
-fn wait_for_snapshots(index: &Path, count: usize) {
+pub fn wait_for_snapshots(index: &Path, count: usize) {
     let started = Instant::now();
     while snapshots(index) < count {
         assert!(started.elapsed() < LIMIT, "nothing is published");

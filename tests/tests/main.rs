@@ -13,6 +13,7 @@ mod books;
 mod catalogs;
 mod cells;
 mod cluster;
+mod cluster_key;
 mod compact;
 mod company;
 mod context;

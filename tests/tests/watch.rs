@@ -2,6 +2,7 @@
 //! notification by the file system or over HTTP, and a watch that is asked to end does so in good
 //! order.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -149,6 +150,65 @@ fn a_lake_that_is_away_for_a_while_is_waited_for() {
     fs::rename(&away, &root).unwrap();
     wait_for(index, &["lakes", "north/rivers"], &[]);
     assert_eq!(watch.end().0, Some(0));
+}
+
+/// Processor time that a process has had, in ticks of 10 ms, and how often each of its threads was
+/// woken.
+#[cfg(target_os = "linux")]
+fn work_of(process: u32) -> (u64, BTreeMap<String, u64>) {
+    let of = format!("/proc/{process}");
+    let stat = fs::read_to_string(format!("{of}/stat")).unwrap();
+    let (_, after) = stat.rsplit_once(')').unwrap();
+    let fields: Vec<&str> = after.split_whitespace().collect();
+    let ticks = [fields[11], fields[12]].map(|ticks| ticks.parse::<u64>().unwrap());
+    let threads = fs::read_dir(format!("{of}/task")).unwrap();
+    let woken = threads.filter_map(|thread| {
+        // A thread may have ended meanwhile.
+        let thread = thread.ok()?.path();
+        let status = fs::read_to_string(thread.join("status")).ok()?;
+        let mut lines = status.lines();
+        let line = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+        Some((thread.to_str()?.to_owned(), line.trim().parse().ok()?))
+    });
+    (ticks.iter().sum(), woken.collect())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_watch_with_nothing_to_do_takes_no_processor_time() {
+    for workers in ["1", "2"] {
+        let scratch = TempDir::new().unwrap();
+        let root = scratch.path().join("lake");
+        lake::write(&root, "lakes.csv", "lake,depth\nBlue,3\n");
+        let index = scratch.path().join("index.limn");
+        let index = text(&index);
+        let watch = Watch::start(text(&root), index, &["--workers", workers], &[]);
+        wait_for(index, &["lakes"], &[]);
+        let started = Instant::now();
+        loop {
+            let before = work_of(watch.process.id());
+            std::thread::sleep(Duration::from_secs(5));
+            let after = work_of(watch.process.id());
+            let woken = after.1.iter().filter_map(|(thread, count)| {
+                let before = before.1.get(thread)?;
+                Some(count - before)
+            });
+            // A tick may end in these seconds.
+            let work = (after.0 - before.0, woken.sum::<u64>());
+            if work.0 <= 1 && work.1 <= 10 {
+                break;
+            }
+            let waited = started.elapsed();
+            assert!(waited < Duration::from_secs(60), "{work:?} in 5 s");
+        }
+        // It wakes at once when there is something to do again, and when it is asked to end.
+        lake::write(&root, "north/rivers.csv", "river,length\nRed,9\n");
+        wait_for(index, &["lakes", "north/rivers"], &[]);
+        std::thread::sleep(Duration::from_secs(1));
+        let asked = Instant::now();
+        assert_eq!(watch.end().0, Some(0));
+        assert!(asked.elapsed() < Duration::from_secs(10));
+    }
 }
 
 /// Whenever it is asked to end, it says what it has published and ends in good order.

@@ -7,15 +7,17 @@
 //! dataflow lives on after it: a session feeds the next listing into the same one.
 
 mod graph;
+pub mod sleep;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, TryRecvError};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use graph::GraphDriver;
+use sleep::{Waking, step};
 use timely::execute::execute_from;
 use timely::worker::Worker;
 use timely::{CommunicationConfig, WorkerConfig};
@@ -31,8 +33,6 @@ use crate::publish::PublishedEpoch;
 use crate::select::Work;
 use crate::wire::Wire;
 
-/// How long a parked worker sleeps at most before it looks at the job's state again.
-const PARK: Duration = Duration::from_millis(20);
 /// Differences that are remembered to be settled. Where more were fed, a new dataflow costs less.
 const SETTLED_MOST: usize = 1 << 20;
 
@@ -64,6 +64,8 @@ struct Lead {
 pub struct Dataflow {
     job: Arc<Job>,
     rounds: mpsc::Sender<ToDrive>,
+    /// After the sender: the driver learns that no round can come any more.
+    waking: Waking,
     is_spent: bool,
     ended: oneshot::Receiver<Result<(), PipelineError>>,
 }
@@ -97,6 +99,7 @@ impl Dataflow {
         };
         let ended = start_workers(&job, cluster, Some(lead))?;
         Ok(Self {
+            waking: Waking(Arc::clone(&job)),
             job,
             rounds: send,
             is_spent: false,
@@ -135,7 +138,10 @@ impl Dataflow {
             done,
         };
         let driven = match self.rounds.send(round) {
-            Ok(()) => driven.await.ok(),
+            Ok(()) => {
+                self.job.sleepers.wake();
+                driven.await.ok()
+            }
             Err(_) => None,
         };
         given_up.0 = None;
@@ -161,10 +167,12 @@ impl Dataflow {
         let Self {
             job,
             rounds,
+            waking,
             mut ended,
             ..
         } = self;
         drop(rounds);
+        drop(waking);
         wait_for_end(&job, &mut ended).await
     }
 }
@@ -205,13 +213,27 @@ fn start_workers(
     };
     // A thread that nobody waits for: where a process of the cluster is lost, it may never end.
     let (send, ended) = oneshot::channel();
+    let (alive, over) = oneshot::channel::<()>();
+    job.runtime.spawn(wake_at_error(Arc::clone(job), over));
     let thread = std::thread::Builder::new().name("limn:drive".into());
     let thread = thread.spawn({
         let job = Arc::clone(job);
-        move || send.send(work(job, allocators, lead))
+        move || {
+            let ended = send.send(work(job, allocators, lead));
+            drop(alive);
+            ended
+        }
     });
     thread.map_err(|error| PipelineError::Dataflow(format!("no thread to drive: {error}")))?;
     Ok(ended)
+}
+
+/// Workers that sleep learn of an error, until they have ended.
+async fn wake_at_error(job: Arc<Job>, over: oneshot::Receiver<()>) {
+    tokio::select! {
+        () = job.fatal.raised() => job.sleepers.wake(),
+        _ = over => {}
+    }
 }
 
 fn try_build(config: CommunicationConfig) -> Result<Allocators, PipelineError> {
@@ -247,6 +269,7 @@ fn work(
 
 /// One worker's part of [`work`]; the first of all workers drives.
 fn run_worker(worker: &mut Worker, job: &Arc<Job>, lead: &Mutex<Option<Lead>>) {
+    job.sleepers.join();
     let (send, published) = mpsc::channel();
     let inputs = build(worker, job, send);
     let (send_edges, edges) = mpsc::channel();
@@ -271,7 +294,7 @@ fn run_worker(worker: &mut Worker, job: &Arc<Job>, lead: &Mutex<Option<Lead>>) {
     }
     // The dataflow is complete when its inputs are gone and all workers have done their part.
     while worker.has_dataflows() && !job.fatal.is_set() {
-        worker.step_or_park(Some(PARK));
+        step(worker, job, false);
     }
     drop_dataflows(worker, &job.fatal);
 }
@@ -336,7 +359,7 @@ impl Driver {
                     let _ = round.done.send(driven);
                 }
                 Err(TryRecvError::Empty) => {
-                    worker.step_or_park(Some(PARK));
+                    step(worker, &self.job, self.graph.is_busy());
                 }
                 Err(TryRecvError::Disconnected) => break,
             }
@@ -396,7 +419,7 @@ impl Driver {
             if self.job.fatal.is_set() || (round.narrating_is_over() && self.under_way() == 0) {
                 break;
             }
-            worker.step_or_park(Some(PARK));
+            step(worker, &self.job, true);
         }
         round.take_in(published);
         round.driven.is_spent = self.unsettled.is_none();

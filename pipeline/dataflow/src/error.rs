@@ -1,5 +1,7 @@
 //! What can end a run. A table that cannot be read never does: it is a [`crate::report::Failure`].
 
+use std::fmt;
+use std::net::IpAddr;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -59,13 +61,36 @@ pub enum PipelineError {
     Stopped,
     /// Processes of the cluster did not come.
     #[error(
-        "{processes} did not come within {limit:?}: start all processes at about the same time, and check --hosts"
+        "{processes} did not come within {limit:?}: start all processes at about the same time, and check --hosts{}",
+        refused.as_ref().map_or(String::new(), Refused::hint)
     )]
     Missing {
         /// Their numbers and addresses.
         processes: String,
         /// How long was waited for them.
         limit: Duration,
+        /// Who called instead.
+        refused: Option<Refused>,
+    },
+    /// A process of the cluster has another key, or only one of the two has one.
+    #[error(
+        "process {process} at {address} {stranger}: start all processes with the same --cluster-key"
+    )]
+    OtherKey {
+        /// Its number.
+        process: usize,
+        /// Its address.
+        address: String,
+        /// What is wrong with it.
+        stranger: Stranger,
+    },
+    /// Processes are on several machines, and nothing protects their connections.
+    #[error(
+        "{address} in --hosts is not of this machine, and whoever reaches it could join: give all processes the same --cluster-key FILE, or --cluster-plaintext where nobody else reaches their ports"
+    )]
+    Unprotected {
+        /// The address.
+        address: String,
     },
     /// A process of the cluster was lost.
     #[error(
@@ -112,6 +137,8 @@ impl PipelineError {
             Self::Model(error) => error.is_retryable(),
             Self::Overtaken { .. } | Self::Lost { .. } | Self::Missing { .. } => true,
             Self::Settings(_)
+            | Self::OtherKey { .. }
+            | Self::Unprotected { .. }
             | Self::Peer { .. }
             | Self::EmptyLake { .. }
             | Self::NothingLeft { .. }
@@ -119,6 +146,43 @@ impl PipelineError {
             | Self::TaskDied { .. }
             | Self::Dataflow(_) => false,
         }
+    }
+}
+
+/// How the key of who calls or answers differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stranger {
+    /// Both ends have one, and not the same.
+    OtherKey,
+    /// This end has one, the other none.
+    NoKey,
+    /// The other end has one, this none.
+    Keyed,
+}
+
+impl fmt::Display for Stranger {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Self::OtherKey => "has another cluster key",
+            Self::NoKey => "has no cluster key, and this process has one",
+            Self::Keyed => "has a cluster key, and this process has none",
+        })
+    }
+}
+
+/// A call that was refused.
+#[derive(Clone, Copy, Debug)]
+pub struct Refused {
+    /// Where it came from.
+    pub from: IpAddr,
+    /// Why.
+    pub stranger: Stranger,
+}
+
+impl Refused {
+    fn hint(&self) -> String {
+        let Self { from, stranger } = self;
+        format!("; a caller from {from} {stranger}: give all processes the same --cluster-key")
     }
 }
 

@@ -27,6 +27,7 @@ use crate::async_operator::async_flat_map;
 use crate::changes::{Epoch, GroupId, MemberId, changed_groups};
 use crate::cluster::terms::Terms;
 use crate::describe::Describer;
+use crate::drive::sleep::Sleepers;
 use crate::embed::BlockEmbedder;
 use crate::error::{Fatal, PipelineError};
 use crate::graph::{EdgeUpdate, GraphWork, Joins, edges};
@@ -57,6 +58,8 @@ pub struct Job {
     pub fatal: Arc<Fatal>,
     /// The join graph of what is published.
     pub joins: Joins,
+    /// The threads of the workers.
+    pub sleepers: Sleepers,
     /// What the stages have in the round that is under way, if one is.
     stages: RwLock<Option<Arc<Stages>>>,
 }
@@ -98,6 +101,7 @@ impl Job {
             stop,
             fatal,
             joins: Joins::of(&terms.lake),
+            sleepers: Sleepers::default(),
             stages: RwLock::new(None),
         }
     }
@@ -115,6 +119,12 @@ impl Job {
     /// As [`stages`](Self::stages), for operators: an error ends the job.
     pub fn stages_or_end(&self) -> Option<Arc<Stages>> {
         self.stages().map_err(|error| self.fatal.set(error)).ok()
+    }
+
+    /// Whether a round is under way.
+    pub fn is_in_round(&self) -> bool {
+        let stages = self.stages.read().unwrap_or_else(PoisonError::into_inner);
+        stages.is_some()
     }
 
     /// Begins a round: nothing of an earlier one is under way.

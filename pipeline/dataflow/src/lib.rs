@@ -77,7 +77,8 @@ mod weight;
 pub mod wire;
 
 pub use cluster::follow::{Followed, follow};
-pub use cluster::{Cluster, ClusterOptions};
+pub use cluster::key::{ClusterKey, KeyError};
+pub use cluster::{Cluster, ClusterOptions, Trust};
 pub use error::PipelineError;
 pub use options::{Narrate, NarrateWith, RunOptions};
 pub use progress::Progress;

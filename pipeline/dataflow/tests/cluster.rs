@@ -1,7 +1,8 @@
 //! Processes that meet among strangers, and narrations of a run that several share: asked by the
 //! leader, kept by whoever has them.
 //!
-//! The other tests of this folder run with several processes too, with `LIMN_LAB_PROCESSES=2`.
+//! The other tests of this folder run with several processes too, with `LIMN_LAB_PROCESSES=2`, and
+//! with a key, with `LIMN_LAB_KEY=FILE`.
 
 use crate::common;
 

@@ -101,11 +101,11 @@ Filters hold until others are given: the next limn index, limn update and limn w
 them too. Tables of which files are left out go from the index, or are described without them.
 
 Several processes can share the work of one run (docs/cli.md). Process 0 leads and reports; the same \
-command runs on every machine, with its own --process. There is no authentication between processes: \
-run them on a private network only.
+command runs on every machine, with its own --process, and with the same --cluster-key: a file of \
+random bytes (head -c 32 /dev/urandom | base64), by which processes know each other and encrypt.
   limn index ./lake --index lake.limn --processes 4
-  limn index s3://bucket/lake --index s3://bucket/index --hosts hosts.txt --process 1
-  limn index s3://bucket/lake --index s3://bucket/index --hosts 'limn-{}.limn:7101' --processes 8")]
+  limn index s3://bucket/lake --index s3://bucket/index --hosts hosts.txt --process 1 --cluster-key cluster.key
+  limn index s3://bucket/lake --index s3://bucket/index --hosts 'limn-{}.limn:7101' --processes 8 --cluster-key cluster.key")]
     Index(IndexArgs),
     /// Bring some tables of an indexed lake up to date, and look at nothing else.
     #[command(after_help = "\

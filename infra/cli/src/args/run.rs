@@ -1,6 +1,7 @@
 //! What `limn index`, `update` and `watch` are given.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -29,7 +30,7 @@ pub struct IndexArgs {
 pub struct ClusterArgs {
     /// Where the processes are: a file with one HOST:PORT a line, in the order of their numbers, a
     /// list with commas, or a pattern such as limn-{}.limn:7101, where {} stands for the number.
-    /// They trust each other and whoever reaches these ports: a private network only.
+    /// On several machines they need a --cluster-key.
     #[arg(long, value_name = "FILE|PATTERN|LIST", env = "LIMN_HOSTS")]
     pub hosts: Option<String>,
     /// How many processes there are. Without --hosts so many are started here and watched: if one
@@ -43,6 +44,19 @@ pub struct ClusterArgs {
     /// lost.
     #[arg(long, value_name = "TIME", default_value = "60s", env = "LIMN_SILENCE", value_parser = silence)]
     pub silence: Duration,
+    /// A file with at least 32 random bytes, the same for all processes and nobody else's to read:
+    /// they prove to each other that they have it, and encrypt what they send.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "LIMN_CLUSTER_KEY",
+        conflicts_with = "cluster_plaintext"
+    )]
+    pub cluster_key: Option<PathBuf>,
+    /// Take whoever reaches the ports of --hosts for a process of this run, and encrypt nothing,
+    /// also between machines.
+    #[arg(long)]
+    pub cluster_plaintext: bool,
 }
 
 #[derive(Debug, clap::Args)]

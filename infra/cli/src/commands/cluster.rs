@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use limn_pipeline::ClusterOptions;
+use limn_pipeline::{ClusterKey, ClusterOptions, Trust};
 
 use crate::args::ClusterArgs;
 
@@ -26,6 +26,13 @@ pub enum Part {
 impl Part {
     /// The part that the arguments give.
     pub fn of(args: &ClusterArgs) -> anyhow::Result<Self> {
+        // Wrong keys are told before anything starts.
+        let key = args.cluster_key.as_deref().map(ClusterKey::read);
+        let trust = match key.transpose()? {
+            Some(key) => Trust::Key(key),
+            None if args.cluster_plaintext => Trust::Network,
+            None => Trust::Machine,
+        };
         let Some(hosts) = &args.hosts else {
             return match (args.process, args.processes) {
                 (Some(_), _) => {
@@ -53,6 +60,7 @@ impl Part {
             hosts,
             process,
             silence: args.silence,
+            trust,
         }))
     }
 }

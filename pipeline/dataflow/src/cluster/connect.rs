@@ -3,22 +3,24 @@
 //!
 //! Each process listens at its own address and calls those before it. Both sides greet, so that a
 //! process of another cluster, version or place in the list is found here, and the caller confirms,
-//! so that a call that was given up is not taken for a connection. There is no other
-//! authentication; but a stranger who calls costs a few seconds of one thread, of which there are
-//! few, and nobody waits for him.
+//! so that a call that was given up is not taken for a connection. Where the cluster has a key, all
+//! of that is sealed by it. A stranger who calls costs a line of the log and a few seconds of one
+//! thread, of which there are few, and nobody waits for him.
 
-use std::collections::HashMap;
-use std::io;
-use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::io::{self, Read};
+use std::net::{IpAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::{ClusterOptions, frame};
-use crate::error::PipelineError;
+use super::channel::{Channel, End, Unsealed};
+use super::{ClusterOptions, Trust, frame};
+use crate::error::{PipelineError, Refused, Stranger};
 
 /// How long a refused call waits before it is tried again.
 const AGAIN: Duration = Duration::from_millis(50);
@@ -30,14 +32,16 @@ const GREETING: Duration = Duration::from_secs(5);
 const LONGEST_GREETING: u32 = 1 << 10;
 /// Calls that are answered at once.
 const CALLS: usize = 64;
+/// Strangers, by their addresses, who are logged.
+const STRANGERS: usize = 64;
 
 /// The connections of a process, by peer; none to itself.
 #[derive(Debug, Default)]
 pub struct Connections {
     /// For what processes send each other.
-    pub control: Vec<Option<TcpStream>>,
+    pub control: Vec<Option<Channel>>,
     /// For timely.
-    pub data: Vec<Option<TcpStream>>,
+    pub data: Vec<Option<Channel>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +65,18 @@ struct Greeting {
 /// How a call ended that made no connection.
 enum Uncalled {
     Later(io::Error),
+    Strange(Stranger),
     Never(PipelineError),
+}
+
+impl From<Unsealed> for Uncalled {
+    fn from(unsealed: Unsealed) -> Self {
+        match unsealed {
+            Unsealed::OtherKey => Self::Strange(Stranger::OtherKey),
+            Unsealed::Plain => Self::Strange(Stranger::NoKey),
+            Unsealed::Broken(error) => Self::Later(error),
+        }
+    }
 }
 
 impl From<io::Error> for Uncalled {
@@ -88,6 +103,7 @@ pub fn connect(
         stop,
         until: Instant::now() + options.silence,
         is_given_up: AtomicBool::new(false),
+        refused: Mutex::default(),
     };
     let (called, answered) = std::thread::scope(|threads| {
         let answered = threads.spawn(|| meeting.listen().inspect_err(|_| meeting.give_up()));
@@ -104,7 +120,7 @@ pub fn connect(
         (Ok(called), Ok(answered)) => (called, answered),
         (Err(error), _) | (_, Err(error)) => return Err(error),
     };
-    let all = |of: fn(&Connections) -> &Vec<Option<TcpStream>>| {
+    let all = |of: fn(&Connections) -> &Vec<Option<Channel>>| {
         let both = of(&called).iter().zip(of(&answered));
         both.enumerate()
             .filter(|(peer, (one, other))| {
@@ -122,6 +138,7 @@ pub fn connect(
         return Err(PipelineError::Missing {
             processes: names.collect::<Vec<_>>().join(", "),
             limit: options.silence,
+            refused: *meeting.refused(),
         });
     }
     for (mine, theirs) in [
@@ -145,6 +162,8 @@ struct Meeting<'a> {
     until: Instant,
     /// One side has an error that waiting does not mend.
     is_given_up: AtomicBool,
+    /// The last caller whose key differed.
+    refused: Mutex<Option<Refused>>,
 }
 
 impl Meeting<'_> {
@@ -155,6 +174,10 @@ impl Meeting<'_> {
 
     fn give_up(&self) {
         self.is_given_up.store(true, Ordering::Release);
+    }
+
+    fn refused(&self) -> MutexGuard<'_, Option<Refused>> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn none(&self) -> Connections {
@@ -174,6 +197,14 @@ impl Meeting<'_> {
                     match self.call(peer, kind) {
                         Ok(connection) => break Some(connection),
                         Err(Uncalled::Never(error)) => return Err(error),
+                        Err(Uncalled::Strange(stranger)) => {
+                            let (process, address) = (peer, self.options.hosts[peer].clone());
+                            return Err(PipelineError::OtherKey {
+                                process,
+                                address,
+                                stranger,
+                            });
+                        }
                         Err(Uncalled::Later(error)) => {
                             tracing::debug!(peer, %error, "no answer yet");
                             if self.is_over() {
@@ -189,15 +220,19 @@ impl Meeting<'_> {
         Ok(found)
     }
 
-    fn call(&self, peer: usize, kind: Kind) -> Result<TcpStream, Uncalled> {
+    fn call(&self, peer: usize, kind: Kind) -> Result<Channel, Uncalled> {
         let mut last = io::Error::other("the name has no address");
         for address in self.options.hosts[peer].to_socket_addrs()? {
             match TcpStream::connect_timeout(&address, GREETING) {
                 Ok(connection) => {
                     let until = Instant::now() + GREETING;
-                    prepare(&connection)?;
+                    let connection = self.party.meet(connection, End::Caller, until)?;
                     frame::write(&connection, &self.party.greeting(peer, kind))?;
-                    let answer: Greeting = frame::read_until(&connection, LONGEST_GREETING, until)?;
+                    if connection.meets_tls(until)? {
+                        return Err(Uncalled::Strange(Stranger::Keyed));
+                    }
+                    let answer = connection.until(until);
+                    let answer: Greeting = frame::read_up_to(answer, LONGEST_GREETING)?;
                     let checked = self.party.check(&answer, Some(peer));
                     checked.map_err(Uncalled::Never)?;
                     frame::write(&connection, &Confirmed)?;
@@ -235,6 +270,7 @@ impl Meeting<'_> {
                 && found.data[after].iter().all(Option::is_some)
         };
         let mut starts: HashMap<usize, String> = HashMap::new();
+        let mut strangers = Strangers::default();
         let (send, answered) = mpsc::channel();
         let under_way = Arc::new(());
         while !is_whole(&found) && !self.is_over() {
@@ -245,25 +281,29 @@ impl Meeting<'_> {
                     let one = Arc::clone(&under_way);
                     let answering = std::thread::Builder::new().name("limn:answer".into());
                     let answering = answering.spawn(move || {
-                        let answer = party.answer(&connection);
+                        let answer = party.answer(connection);
                         // Nobody listens any more when all have called.
-                        let _ = send.send((connection, from, answer));
+                        let _ = send.send((from.ip(), answer));
                         drop(one);
                     });
                     if let Err(error) = answering {
                         tracing::debug!(%from, %error, "no thread for a call");
                     }
                 }
-                Ok(_) => {}
+                Ok((_, from)) => strangers.log(from.ip(), &"too many call at once"),
                 Err(_) => std::thread::sleep(LOOK),
             }
-            for (connection, from, answer) in answered.try_iter() {
+            for (from, answer) in answered.try_iter() {
                 match answer {
-                    Ok(greeting) => self.take(&mut found, &mut starts, greeting, connection)?,
-                    Err(Uncalled::Never(error)) => return Err(error),
-                    Err(Uncalled::Later(error)) => {
-                        tracing::debug!(%from, %error, "a call of nobody we know");
+                    Ok((greeting, channel)) => {
+                        self.take(&mut found, &mut starts, greeting, channel)?;
                     }
+                    Err(Uncalled::Never(error)) => return Err(error),
+                    Err(Uncalled::Strange(stranger)) => {
+                        strangers.log(from, &stranger);
+                        *self.refused() = Some(Refused { from, stranger });
+                    }
+                    Err(Uncalled::Later(error)) => strangers.log(from, &error),
                 }
             }
         }
@@ -277,7 +317,7 @@ impl Meeting<'_> {
         found: &mut Connections,
         starts: &mut HashMap<usize, String>,
         greeting: Greeting,
-        connection: TcpStream,
+        connection: Channel,
     ) -> Result<(), PipelineError> {
         let peer = greeting.from;
         if starts
@@ -286,7 +326,7 @@ impl Meeting<'_> {
         {
             let before = [&mut found.control[peer], &mut found.data[peer]];
             for earlier in before {
-                if earlier.take().is_some_and(|earlier| is_open(&earlier)) {
+                if earlier.take().is_some_and(|earlier| earlier.is_open()) {
                     return Err(PipelineError::Settings(format!(
                         "two processes have the number {peer}: each needs its own"
                     )));
@@ -311,18 +351,51 @@ struct Party {
 #[derive(Debug, Serialize, Deserialize)]
 struct Confirmed;
 
+/// Who called and was nobody we know.
+#[derive(Debug, Default)]
+struct Strangers(HashSet<IpAddr>);
+
+impl Strangers {
+    /// A line of the log for each address, and no more than a few.
+    fn log(&mut self, from: IpAddr, why: &dyn fmt::Display) {
+        if self.0.len() < STRANGERS && self.0.insert(from) {
+            tracing::warn!(%from, %why, "refused a call to the cluster's port");
+        } else {
+            tracing::debug!(%from, %why, "refused a call to the cluster's port");
+        }
+    }
+}
+
 impl Party {
-    fn answer(&self, connection: &TcpStream) -> Result<Greeting, Uncalled> {
+    /// A connection on which the greeting can begin.
+    fn meet(&self, stream: TcpStream, end: End, until: Instant) -> Result<Channel, Uncalled> {
+        stream.set_nonblocking(false)?;
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(GREETING))?;
+        match &self.options.trust {
+            Trust::Key(key) => Ok(Channel::sealed(stream, key, end, until)?),
+            Trust::Machine | Trust::Network => Ok(Channel::plain(stream)),
+        }
+    }
+
+    fn answer(&self, stream: TcpStream) -> Result<(Greeting, Channel), Uncalled> {
         let until = Instant::now() + GREETING;
-        connection.set_nonblocking(false)?;
-        prepare(connection)?;
-        let greeting: Greeting = frame::read_until(connection, LONGEST_GREETING, until)?;
+        let connection = self.meet(stream, End::Answerer, until)?;
+        if connection.meets_tls(until)? {
+            // Who has a key learns of that there is none here, once it is no longer talking.
+            let _ = connection.until(until).read(&mut [0; 1 << 12])?;
+            let me = self.options.process;
+            frame::write(&connection, &self.greeting(me, Kind::Control))?;
+            return Err(Uncalled::Strange(Stranger::Keyed));
+        }
+        let greeting = connection.until(until);
+        let greeting: Greeting = frame::read_up_to(greeting, LONGEST_GREETING)?;
         // The same greeting says so to whoever is wrong here.
-        frame::write(connection, &self.greeting(greeting.from, greeting.kind))?;
+        frame::write(&connection, &self.greeting(greeting.from, greeting.kind))?;
         self.check(&greeting, None).map_err(Uncalled::Never)?;
-        let Confirmed = frame::read_until(connection, LONGEST_GREETING, until)?;
-        settle(connection)?;
-        Ok(greeting)
+        let Confirmed = frame::read_up_to(connection.until(until), LONGEST_GREETING)?;
+        settle(&connection)?;
+        Ok((greeting, connection))
     }
 
     fn greeting(&self, to: usize, kind: Kind) -> Greeting {
@@ -365,7 +438,7 @@ impl Party {
 }
 
 impl Connections {
-    fn put(&mut self, peer: usize, kind: Kind, connection: Option<TcpStream>) {
+    fn put(&mut self, peer: usize, kind: Kind, connection: Option<Channel>) {
         match kind {
             Kind::Control => self.control[peer] = connection,
             Kind::Data => self.data[peer] = connection,
@@ -373,24 +446,8 @@ impl Connections {
     }
 }
 
-fn prepare(connection: &TcpStream) -> io::Result<()> {
-    connection.set_nodelay(true)?;
-    connection.set_write_timeout(Some(GREETING))
-}
-
 /// A connection that is one for the run: without the limits of the greeting.
-fn settle(connection: &TcpStream) -> io::Result<()> {
+fn settle(connection: &Channel) -> io::Result<()> {
     connection.set_read_timeout(None)?;
     connection.set_write_timeout(None)
-}
-
-/// Whether the other side has not closed it.
-fn is_open(connection: &TcpStream) -> bool {
-    let looked = connection
-        .set_nonblocking(true)
-        .and_then(|()| connection.peek(&mut [0]));
-    match looked {
-        Ok(said) => said > 0,
-        Err(error) => error.kind() == io::ErrorKind::WouldBlock,
-    }
 }

@@ -1,8 +1,6 @@
 //! Frames: what two processes send each other, as JSON with its length before it.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
-use std::time::Instant;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,20 +29,11 @@ pub fn read<T: DeserializeOwned>(from: impl Read) -> io::Result<T> {
     read_up_to(from, LONGEST)
 }
 
-/// Reads one frame of at most `longest` bytes that comes until a moment, however slowly. Changes
-/// the connection's read timeout.
+/// Reads one frame of at most `longest` bytes.
 ///
 /// # Errors
-/// As [`read`]; `TimedOut`.
-pub fn read_until<T: DeserializeOwned>(
-    from: &TcpStream,
-    longest: u32,
-    until: Instant,
-) -> io::Result<T> {
-    read_up_to(Until { from, until }, longest)
-}
-
-fn read_up_to<T: DeserializeOwned>(mut from: impl Read, longest: u32) -> io::Result<T> {
+/// As [`read`].
+pub fn read_up_to<T: DeserializeOwned>(mut from: impl Read, longest: u32) -> io::Result<T> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
     let length = u32::from_be_bytes(length);
@@ -57,20 +46,4 @@ fn read_up_to<T: DeserializeOwned>(mut from: impl Read, longest: u32) -> io::Res
     let mut json = vec![0; length as usize];
     from.read_exact(&mut json)?;
     Ok(serde_json::from_slice(&json)?)
-}
-
-struct Until<'a> {
-    from: &'a TcpStream,
-    until: Instant,
-}
-
-impl Read for Until<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        self.from.set_read_timeout(Some(left))?;
-        self.from.read(buffer)
-    }
 }

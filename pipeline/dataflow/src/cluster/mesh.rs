@@ -6,7 +6,7 @@
 //! of their own do it, so a busy dataflow or runtime is no silence.
 
 use std::io;
-use std::net::{Shutdown, TcpStream};
+use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
+use super::channel::Channel;
 use super::terms::Terms;
 use super::totals::Totals;
 use super::{ClusterOptions, frame};
@@ -71,7 +72,7 @@ pub struct Mesh {
 
 #[derive(Debug)]
 struct Peer {
-    connection: TcpStream,
+    connection: Channel,
     writing: Mutex<()>,
     /// It has done its part or said farewell.
     is_done: AtomicBool,
@@ -88,7 +89,7 @@ impl Mesh {
     /// A connection or thread cannot be set up.
     pub fn start(
         options: &ClusterOptions,
-        connections: Vec<Option<TcpStream>>,
+        connections: Vec<Option<Channel>>,
         fatal: Arc<Fatal>,
         stop: CancellationToken,
     ) -> io::Result<(Arc<Self>, Inbox)> {
@@ -201,14 +202,14 @@ impl Mesh {
         }
     }
 
-    /// A data connection to this process broke. If that was not at the end, and nobody says why,
-    /// the process is lost.
-    pub fn suspect(&self, process: usize) {
+    /// Something is wrong with the data connection to this process. If that was not at the end, and
+    /// nobody says why, the process is lost.
+    pub fn suspect(&self, process: usize, how: &str) {
         let until = Instant::now() + GRACE;
         while Instant::now() < until && !self.fatal.is_set() {
             std::thread::sleep(Duration::from_millis(10));
         }
-        self.lose(process, "its data connection closed".to_owned());
+        self.lose(process, how.to_owned());
     }
 
     fn lose(&self, process: usize, how: String) {

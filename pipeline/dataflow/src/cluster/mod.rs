@@ -11,18 +11,21 @@
 //! loss ends the run on all of them: what was published stays, and the same command on all
 //! processes goes on from there.
 //!
-//! There is no authentication between processes: they belong on a private network.
+//! Where the processes have a common [key], every connection is mutual TLS ([channel]). Without one
+//! they meet on one machine only, unless told that nobody else reaches their ports.
 
+pub mod channel;
 pub mod connect;
 pub mod follow;
 mod frame;
+pub mod key;
 pub mod link;
 pub mod mesh;
 pub mod terms;
 pub mod totals;
 
 use std::any::Any;
-use std::net::TcpStream;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -31,7 +34,9 @@ use timely::communication::allocator::zero_copy::initialize::initialize_networki
 use timely::communication::{AllocatorBuilder, Hooks};
 use tokio_util::sync::CancellationToken;
 
+use self::channel::Channel;
 use self::connect::connect;
+use self::key::ClusterKey;
 use self::link::Link;
 use self::mesh::{Inbox, Mesh, Message};
 use self::terms::Terms;
@@ -47,9 +52,37 @@ pub struct ClusterOptions {
     pub process: usize,
     /// How long a process may take to come, or be silent, before it is taken for lost.
     pub silence: Duration,
+    /// Whom it takes for a process of the cluster.
+    pub trust: Trust,
+}
+
+/// Whom the processes of a cluster trust.
+#[derive(Clone, Debug, Default)]
+pub enum Trust {
+    /// Whoever is on this machine, at whose loopback all of them are.
+    #[default]
+    Machine,
+    /// Who has this key.
+    Key(ClusterKey),
+    /// Whoever reaches their ports.
+    Network,
 }
 
 impl ClusterOptions {
+    /// Checks that nobody is trusted by accident.
+    ///
+    /// # Errors
+    /// An address is not of this machine, and nothing protects it.
+    fn check(&self) -> Result<(), PipelineError> {
+        match self.hosts.iter().find(|address| !is_loopback(address)) {
+            Some(address) if matches!(self.trust, Trust::Machine) => {
+                let address = address.clone();
+                Err(PipelineError::Unprotected { address })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// A process as messages name it.
     fn name(&self, process: usize) -> String {
         match self.hosts.get(process) {
@@ -59,6 +92,16 @@ impl ClusterOptions {
     }
 }
 
+/// Whether an address is of this machine whoever resolves it.
+fn is_loopback(address: &str) -> bool {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let number = host.parse::<IpAddr>();
+    number.map_or(host.eq_ignore_ascii_case("localhost"), |it| {
+        it.is_loopback()
+    })
+}
+
 /// This process's place among the others, from their meeting to the end of the run.
 #[derive(Debug)]
 pub struct Cluster {
@@ -66,7 +109,7 @@ pub struct Cluster {
     mesh: Arc<Mesh>,
     inbox: tokio::sync::Mutex<Inbox>,
     /// Timely's connections, until its workers start.
-    data: Mutex<Vec<Option<TcpStream>>>,
+    data: Mutex<Vec<Option<Channel>>>,
     fatal: Arc<Fatal>,
 }
 
@@ -78,11 +121,13 @@ impl Cluster {
     /// time to come. Where another process is asked to stop, the leader's `stop` is cancelled.
     ///
     /// # Errors
-    /// Not all processes came in time, or they do not belong together.
+    /// Not all processes came in time, they do not belong together, or nothing protects their
+    /// connections.
     pub async fn join(
         options: &ClusterOptions,
         stop: &CancellationToken,
     ) -> Result<Arc<Self>, PipelineError> {
+        options.check()?;
         let meeting = tokio::task::spawn_blocking({
             let (options, stop) = (options.clone(), stop.clone());
             move || connect(&options, &stop)
@@ -189,8 +234,10 @@ impl Cluster {
             let mut data = self.data.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::take(&mut *data)
         };
-        let links = data.into_iter().enumerate().map(|(peer, stream)| {
-            stream.map(|stream| Link::new(stream, peer, Arc::clone(&self.mesh)))
+        let first = self.options.process * workers;
+        let own = first as u64..(first + workers) as u64;
+        let links = data.into_iter().enumerate().map(|(peer, channel)| {
+            channel.map(|channel| Link::new(channel, peer, own.clone(), Arc::clone(&self.mesh)))
         });
         let links = links.collect();
         let network =
@@ -215,4 +262,34 @@ impl Drop for Cluster {
 /// For an error that somebody else has taken.
 fn given_up() -> PipelineError {
     PipelineError::Dataflow("the run was given up".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_loopback;
+
+    #[test]
+    fn only_addresses_of_this_machine_are_loopback() {
+        for address in [
+            "127.0.0.1:1",
+            "127.8.9.1:1",
+            "[::1]:7101",
+            "localhost:80",
+            "LocalHost:80",
+        ] {
+            assert!(is_loopback(address), "{address}");
+        }
+        for address in [
+            "10.0.0.1:1",
+            "0.0.0.0:1",
+            "[::]:1",
+            "[::2]:1",
+            "limn-0.limn:1",
+            "localhost.example:1",
+            "127.0.0.1.example:1",
+            "128.0.0.1:1",
+        ] {
+            assert!(!is_loopback(address), "{address}");
+        }
+    }
 }

@@ -45,6 +45,11 @@ impl GraphDriver {
         }
     }
 
+    /// Whether somebody waits for an answer.
+    pub(super) fn is_busy(&self) -> bool {
+        self.comparing.is_some()
+    }
+
     /// Answers who waits, and feeds what is asked next.
     pub(super) fn go_on(&mut self) {
         let is_done = !self.inputs.done.less_than(&self.next);

@@ -12,7 +12,8 @@ use async_trait::async_trait;
 use futures::stream::BoxStream;
 use limn_models::{Embedder, HashedWords, ModelError, ModelId};
 use limn_pipeline::{
-    Cluster, ClusterOptions, PipelineError, Progress, Report, RunOptions, follow, index_lake,
+    Cluster, ClusterKey, ClusterOptions, PipelineError, Progress, Report, RunOptions, Trust,
+    follow, index_lake,
 };
 use limn_segment::IndexStore;
 use limn_store::Store;
@@ -169,8 +170,17 @@ pub fn places(processes: usize) -> Vec<ClusterOptions> {
         hosts: hosts.clone(),
         process,
         silence: Duration::from_secs(30),
+        trust: trust(),
     };
     (0..processes).map(place).collect()
+}
+
+/// Whom processes on this machine trust: with `LIMN_LAB_KEY` those that have the key in this file.
+fn trust() -> Trust {
+    match std::env::var_os("LIMN_LAB_KEY") {
+        Some(file) => Trust::Key(ClusterKey::read(file.as_ref()).unwrap()),
+        None => Trust::Machine,
+    }
 }
 
 /// A lake, its index, and how they are run.
