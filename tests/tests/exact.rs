@@ -321,35 +321,35 @@ fn a_column_is_found_by_the_word_that_its_name_is_short_for() {
     let scratch = TempDir::new().unwrap();
     let (folder, index) = (scratch.path().join("lake"), scratch.path().join("index"));
     lake(&folder);
-    let stock = "item,qty\nbolt,4\nnut,9\nscrew,7\n";
-    std::fs::write(folder.join("stock.csv"), stock).unwrap();
+    let rain = "town,unemp\nAachen,4\nBasel,9\nCelle,7\n";
+    std::fs::write(folder.join("rain.csv"), rain).unwrap();
     index_hashed(&folder, &index, &[]).ok();
     let search = |question: &str| limn(&["search", question, "--index", text(&index), "--json"]);
     let notes = |answer: &serde_json::Value| answer["notes"].to_string();
-    let noted = r#"searched \"quantity\" as \"qty\", too"#;
-    let answer = search("quantity of each").ok();
-    assert_eq!(answer["results"][0]["table"], "stock", "{answer}");
+    let noted = r#"searched \"unemployment\" as \"unemp\", too"#;
+    let answer = search("unemployment of each").ok();
+    assert_eq!(answer["results"][0]["table"], "rain", "{answer}");
     assert!(notes(&answer).contains(noted), "{answer}");
     let covered = |answer: &serde_json::Value| {
         let mut results = answer["results"].as_array().unwrap().iter();
-        let stock = results.find(|it| it["table"] == "stock");
-        stock.map_or(0.0, |it| it["covered"].as_f64().unwrap())
+        let rain = results.find(|it| it["table"] == "rain");
+        rain.map_or(0.0, |it| it["covered"].as_f64().unwrap())
     };
     let guessed = covered(&answer);
     assert!(guessed > 0.0, "{answer}");
     // A text beside the file says that it is something else.
-    let dictionary = "The column qty is the sort of an item.\n";
-    std::fs::write(folder.join("stock.md"), dictionary).unwrap();
+    let dictionary = "The column unemp is the sort of a town.\n";
+    std::fs::write(folder.join("rain.md"), dictionary).unwrap();
     index_hashed(&folder, &index, &[]).ok();
-    let answer = search("quantity of each").ok();
+    let answer = search("unemployment of each").ok();
     assert!(!notes(&answer).contains(noted), "{answer}");
     assert_eq!(covered(&answer), 0.0, "{answer}");
     // Or that it is what it looks like.
-    let dictionary = "The column qty is the quantity of an item.\n";
-    std::fs::write(folder.join("stock.md"), dictionary).unwrap();
+    let dictionary = "The column unemp is the unemployment of a town.\n";
+    std::fs::write(folder.join("rain.md"), dictionary).unwrap();
     index_hashed(&folder, &index, &[]).ok();
-    let answer = search("quantity of each").ok();
-    assert_eq!(answer["results"][0]["table"], "stock", "{answer}");
+    let answer = search("unemployment of each").ok();
+    assert_eq!(answer["results"][0]["table"], "rain", "{answer}");
     assert!(covered(&answer) > 1.5 * guessed, "{answer}");
     assert!(!notes(&answer).contains(noted), "{answer}");
 }

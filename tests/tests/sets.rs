@@ -166,6 +166,62 @@ fn what_a_join_leaves_out_and_what_a_set_lacks_are_said() {
     }
 }
 
+/// A view has the columns and some of the rows of its table, a backup of row numbers the same columns.
+#[test]
+fn a_view_and_a_backup_stand_beside_no_table_of_theirs() {
+    let folder = tempfile::tempdir().unwrap();
+    let lake = folder.path().join("lake");
+    let write = |name: &str, rows: std::ops::Range<usize>, step: usize| {
+        let mut csv = String::from("sample,farm,fat\n");
+        for row in rows.step_by(step) {
+            writeln!(
+                csv,
+                "S{row:04},F{:02},{}.{}",
+                row % 40,
+                3 + row % 3,
+                row % 10
+            )
+            .unwrap();
+        }
+        lake::write(&lake, name, &csv);
+    };
+    write("lab/samples.csv", 0..600, 1);
+    write("lab/failing.csv", 0..600, 4);
+    let mut farms = String::from("farm,owner\n");
+    (0..40).for_each(|farm| writeln!(farms, "F{farm:02},Owner {farm}").unwrap());
+    lake::write(&lake, "farms.csv", &farms);
+    for (name, rows) in [("visits.csv", 1..400), ("backup/visits.csv", 1..300)] {
+        let mut csv = String::from("visit,farm,minutes\n");
+        rows.for_each(|row| writeln!(csv, "{row},F{:02},{}", row % 40, row % 17).unwrap());
+        lake::write(&lake, name, &csv);
+    }
+    let index = folder.path().join("index");
+    index_hashed(&lake, &index, &[]).ok();
+    let set = |question: &str| {
+        let answer = search(&index, &[question, "-k", "5"]);
+        let found: Vec<String> = tables(&answer).into_iter().map(str::to_owned).collect();
+        (found, answer["notes"].to_string())
+    };
+    let (found, notes) = set("fat of the lab samples by farm owner");
+    assert_eq!(found, ["farms", "lab/samples", "visits"], "{notes}");
+    assert!(
+        notes.contains("'lab/failing' has the same columns as 'lab/samples'"),
+        "{notes}"
+    );
+    assert!(
+        notes.contains("'backup/visits' is kept aside and has the same columns as 'visits'"),
+        "{notes}"
+    );
+    // What fits better stands for its whole.
+    let (found, notes) = set("failing");
+    assert!(found.contains(&"lab/failing".to_owned()), "{found:?}");
+    assert!(!found.contains(&"lab/samples".to_owned()), "{found:?}");
+    assert!(
+        notes.contains("'lab/failing', which fits the question better"),
+        "{notes}"
+    );
+}
+
 #[test]
 fn sets_end_where_the_lake_does() {
     let folder = shop();

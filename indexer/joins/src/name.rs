@@ -45,7 +45,8 @@ const SINGULAR: [&str; 4] = ["ss", "us", "is", "as"];
 const BEGINNINGS: usize = 4;
 /// Letters of a name's end that are enough for another name.
 const LETTERS: usize = 3;
-/// Letters that an abbreviation has, at most, and those by which it meets what it is short for.
+/// Letters that a word of an abbreviation has, at most, and those by which a name meets what it is
+/// short for.
 const SHORT: usize = 5;
 const HEAD: usize = 3;
 
@@ -132,11 +133,17 @@ impl Name {
     }
 
     /// Whether a key of this name is the one of `table`: `id`, `customer_id` and `cust_no` of
-    /// `customers`.
+    /// `customers`, and of `dim_customer`, `customer_list` and `CUST_MST`, which begin or end so.
     pub(crate) fn is_key_of(&self, table: &Name) -> bool {
-        let stem = self.stem();
-        let letters = || table.words(&table.letters);
-        stem.is_empty() || stem == table.letters || are_short_for(self.words(stem), letters())
+        let own: Vec<&str> = self.words(self.stem()).collect();
+        let others: Vec<&str> = table.words(&table.letters).collect();
+        let Some(more) = others.len().checked_sub(own.len()) else {
+            return own.is_empty();
+        };
+        let is_called = |words: &[&str]| {
+            words == own || are_short_for(own.iter().copied(), words.iter().copied())
+        };
+        own.is_empty() || is_called(&others[..own.len()]) || is_called(&others[more..])
     }
 
     /// The words of its letters, or of its stem.
@@ -155,7 +162,7 @@ impl Name {
             true => table.words(&table.letters).collect::<Vec<_>>(),
             false => key.words(key.stem()).collect(),
         };
-        self.is_called_a_key() && are_short_for(self.words(self.stem()), called.into_iter())
+        self.may_be_short() && are_short_for(self.words(self.stem()), called.into_iter())
     }
 
     /// Hashes that an abbreviation shares with what it is short for: of its first letters, with and
@@ -170,9 +177,10 @@ impl Name {
             .map(|(kind, head)| xxh3_64(format!("{kind}\0{head}").as_bytes()))
     }
 
-    /// Whether it may be short for something, as `prd_id` is.
+    /// Whether it may be short for something, as `prd_id` is: none of its words is long.
     fn may_be_short(&self) -> bool {
-        self.is_called_a_key() && self.stem().chars().count() <= SHORT
+        let mut words = self.words(self.stem());
+        self.is_called_a_key() && words.all(|word| word.chars().count() <= SHORT)
     }
 
     fn ends_in(&self, whole: &str, end: &str) -> bool {
@@ -258,7 +266,7 @@ impl Name {
 }
 
 fn is_vowel(letter: char) -> bool {
-    matches!(letter, 'a' | 'e' | 'i' | 'o' | 'u' | 'y')
+    matches!(letter, 'a' | 'e' | 'i' | 'o' | 'u')
 }
 
 /// A word's first letter and its consonants.
@@ -285,22 +293,24 @@ fn are_short_for<'a>(
     }
 }
 
-/// Whether `short` is what is left of `long` where it is cut off after a consonant, to half or less,
-/// or where letters are left out, all vowels among them: `cust` and `cstmr` of `customer`.
+/// Whether `short` is what is left of `long` where letters are left out so that it ends in a
+/// consonant and has half of them at most, or all vowels are: `cust`, `dept` and `cstmr` of
+/// `customer` and `department`. The first letter stays.
 fn is_short_for(short: &str, long: &str) -> bool {
     let count = short.chars().count();
     if count < LETTERS || count + 1 >= long.chars().count() {
         return false;
     }
-    if let Some(last) = short.chars().last()
-        && long.starts_with(short)
-        && 2 * count <= long.chars().count()
-    {
-        return !is_vowel(last);
-    }
-    let mut letters = without_vowels(long);
-    let first = short.chars().next() == long.chars().next();
-    first && short.chars().all(|letter| letters.any(|it| it == letter))
+    let is_half = 2 * count <= long.chars().count();
+    let ends = short.chars().last().is_some_and(|last| !is_vowel(last));
+    short.chars().next() == long.chars().next()
+        && (is_half && ends && is_within(short, long.chars())
+            || is_within(short, without_vowels(long)))
+}
+
+/// Whether letters are among others, in order.
+fn is_within(letters: &str, mut others: impl Iterator<Item = char>) -> bool {
+    letters.chars().all(|letter| others.any(|it| it == letter))
 }
 
 /// The words of a name: split at what is no letter or digit, and before humps.
@@ -385,6 +395,9 @@ mod tests {
             ("physician", "physicians", "employee_id", 750),
             ("prd_id", "master/products", "product_id", 850),
             ("CUST_NO", "customers", "id", 850),
+            ("dept_id", "departments", "id", 850),
+            ("cust_acct_id", "customer_accounts", "id", 850),
+            ("constr_id", "constructions", "id", 0),
             ("driver", "fleet/drivers", "drv_id", 900),
             ("age_no", "agencies", "id", 0),
             ("book_id", "bookings", "booking_id", 0),
@@ -401,10 +414,31 @@ mod tests {
     }
 
     #[test]
+    fn a_key_is_its_tables_whatever_stands_beside_its_name() {
+        let is_key =
+            |key: &str, table: &str| Name::of_column(key).is_key_of(&Name::of_table(table));
+        for table in [
+            "customers",
+            "dim_customer",
+            "CustomerMaster",
+            "customers_2024",
+            "x/tbl_customers",
+        ] {
+            assert!(is_key("customer_id", table), "{table}");
+            assert!(is_key("CUST_NO", table), "{table}");
+            assert!(is_key("id", table), "{table}");
+            assert!(!is_key("order_id", table), "{table}");
+        }
+        assert!(is_key("CUST_NO", "erp/CUST_MST") && is_key("VOY_NO", "erp/VOY_HDR"));
+        assert!(is_key("VOY_NO", "voyage") && !is_key("big_customer_order_id", "customers"));
+    }
+
+    #[test]
     fn abbreviations_keep_the_first_letter_and_the_order() {
         for (short, long, expected) in [
             ("cust", "customer", true),
             ("cstmr", "customer", true),
+            ("dept", "department", true),
             ("drv", "driver", true),
             ("prd", "product", true),
             ("ord", "order", true),

@@ -360,3 +360,21 @@ fn rows_that_no_column_tells_apart_are_copies_only_where_values_are_as_frequent(
     assert_eq!(kinds(&answers("copy", [2, 3, 4, 5])), [EdgeKind::Copy]);
     assert_eq!(kinds(&answers("other", [5, 4, 3, 2])), [EdgeKind::Union]);
 }
+
+#[test]
+fn an_abbreviation_in_another_folder_refers_to_a_key_that_it_uses() {
+    let products = table(
+        "master/products",
+        &[("product_id", cells(100..136, |at| at.to_string()))],
+    );
+    let lines = |folder: &str, used: u32| {
+        let values = cells(0..300, move |at| (100 + at % used).to_string());
+        table(&format!("{folder}/lines"), &[("PRD_ID", values)])
+    };
+    let [edge] = edges(&products, &lines("erp", 36)).try_into().unwrap();
+    assert_eq!((edge.right, edge.evidence), (products.id, Evidence::Names));
+    assert_eq!(edge.cardinality, Cardinality::ManyToOne);
+    // A third of the key's values may be any numbers; in the same folder they are enough.
+    assert!(edges(&products, &lines("erp", 12)).is_empty());
+    assert_eq!(edges(&products, &lines("master", 12)).len(), 1);
+}

@@ -401,7 +401,7 @@ impl Round {
         }
         if !self.opened.is_uniform {
             return Err(PipelineError::Settings(format!(
-                "{} is not all indexed with these settings yet: run limn index first",
+                "{} is not all indexed with these settings yet: run limn index with them first, or give the options that it was indexed with (such as --narrate off)",
                 self.opening.lake.url()
             )));
         }

@@ -264,7 +264,7 @@ pub fn answer(
     for join in &joins {
         text.push_str(&join.written());
     }
-    notes.extend(unjoined(reads, &joins));
+    notes.extend(unjoined(reads, &joins, known));
     Ok(CellsAnswer {
         question: asked.question.clone(),
         snapshot,
@@ -376,15 +376,16 @@ fn notes_of(table: &Table) -> Vec<String> {
     notes
 }
 
-/// The tables that no known join connects with the others.
-fn unjoined(reads: &[Read], joins: &[CellsJoin]) -> Option<String> {
+/// The tables that no join connects with the others: none of the answer, and none of a graph.
+fn unjoined(reads: &[Read], joins: &[CellsJoin], known: &KnownJoins) -> Option<String> {
     if reads.len() < 2 {
         return None;
     }
     let is_joined = |read: &&Read| {
-        joins
-            .iter()
-            .any(|it| it.columns_of(&read.table.key).next().is_some())
+        let key = &read.table.key;
+        let mut others = reads.iter().map(|it| &it.table.key);
+        joins.iter().any(|it| it.columns_of(key).next().is_some())
+            || others.any(|other| other != key && known.join(key, other).is_some())
     };
     let alone = reads.iter().filter(|read| !is_joined(read));
     let alone: Vec<String> = alone

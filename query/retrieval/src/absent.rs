@@ -30,6 +30,8 @@ pub(crate) enum Looked {
     Spelling,
     /// As a word that columns may be called by a short form of.
     Short,
+    /// As such a short form.
+    ShortForm,
 }
 
 /// The words.

@@ -139,7 +139,8 @@ impl JoinGraph {
         edges.map(|(edge, _)| seen_from(edge, table)).collect()
     }
 
-    /// The tables that are copies of a table, or nearly, those that it is a part of, and its parts.
+    /// The tables that are copies of a table, or nearly, those that it is a part of, and its parts;
+    /// of tables with the same columns, those that are kept aside are parts of the others.
     pub(crate) fn alike<'a>(
         &'a self,
         table: &'a str,
@@ -150,7 +151,13 @@ impl JoinGraph {
                 EdgeKind::Copy => Alike::Copy,
                 EdgeKind::Subset if edge.left == table => Alike::Whole,
                 EdgeKind::Subset => Alike::Part,
-                EdgeKind::Join | EdgeKind::Union => return None,
+                // A backup of a table whose keys are row numbers, which tell no rows apart.
+                EdgeKind::Union => match (is_aside(table), is_aside(other)) {
+                    (true, false) => Alike::Whole,
+                    (false, true) => Alike::Part,
+                    _ => return None,
+                },
+                EdgeKind::Join => return None,
             };
             Some((other, alike))
         })

@@ -102,8 +102,12 @@ pub(crate) fn add_short(
     let (best, sums) = (&mut scratch.form_folder, &mut scratch.form);
     let mut live = 0;
     for term in terms(corpus, &short, of, deadline)? {
+        if corpus.is_absent(&term, Looked::ShortForm) {
+            continue;
+        }
         sum_names(corpus, &term, deadline, sums)?;
         if sums.touched().is_empty() {
+            corpus.found_absent(&term, Looked::ShortForm);
             continue;
         }
         live += 1;

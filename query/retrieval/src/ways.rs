@@ -10,63 +10,71 @@ use crate::join_graph::{JoinGraph, Partner, Sees, seen_from};
 
 /// Joins between two tables that a way has, at most.
 pub const MOST_HOPS: usize = 4;
-/// What a way counts that goes to a key and back from it: two tables that refer to the same thing
-/// have no more to do with each other than that, and where it is a list of codes, nothing.
+/// What a way counts that goes to a key and back from it, or by columns that repeat on both sides:
+/// two tables that refer to the same thing have no more to do with each other than that, and where
+/// it is a list of codes, nothing.
 const BY_A_SHARED_VALUE: f64 = 0.5;
 
 impl JoinGraph {
     /// The surest way of joins from one table to another, of [`MOST_HOPS`] at most: that of the
-    /// greatest product of scores, where a way from a key back by the same key counts half. `None`
-    /// where there is none; empty from a table to itself.
+    /// greatest product of scores, where a way from a key back by the same key, and a join of columns
+    /// that repeat on both sides, count half. `None` where there is none; empty from a table to
+    /// itself.
     #[must_use]
     pub fn path(&self, from: &str, to: &str, sees: Sees<'_>) -> Option<Vec<Partner>> {
-        let start = HashMap::from([(from, Step::default())]);
-        // Of each number of hops the surest way to each table, where no shorter one is as sure.
-        let mut hops: Vec<HashMap<&str, Step<'_>>> = vec![start];
+        let start = HashMap::from([(Place::start(from), Step::default())]);
+        // Of each number of hops the surest way to each place, where no shorter one is as sure.
+        let mut hops: Vec<HashMap<Place<'_>, Step<'_>>> = vec![start];
         for _ in 0..MOST_HOPS {
             let next = self.next_hop(&hops, sees);
             hops.push(next);
         }
-        let sure = |hop: &usize| hops[*hop].get(to).map(|step| step.score);
-        let reached = (0..hops.len()).filter(|hop| sure(hop).is_some());
-        let last = reached.max_by(|a, b| {
-            let (one, other) = (sure(a).unwrap_or_default(), sure(b).unwrap_or_default());
-            one.total_cmp(&other).then(b.cmp(a))
+        let reached = hops.iter().enumerate().flat_map(|(hop, places)| {
+            let there = places.iter().filter(|(place, _)| place.table == to);
+            there.map(move |(place, step)| (hop, *place, step))
+        });
+        let (last, mut at, _) = reached.max_by(|(a, place, one), (b, other, two)| {
+            let fewer = b.cmp(a);
+            let by_score = one.score.total_cmp(&two.score);
+            by_score.then(fewer).then(other.cmp(place))
         })?;
-        let (mut way, mut at) = (Vec::new(), to);
+        let mut way = Vec::new();
         for hop in (1..=last).rev() {
-            let (edge, before) = hops[hop].get(at)?.by?;
-            way.push(seen_from(edge, before));
+            let (edge, before) = hops[hop].get(&at)?.by?;
+            way.push(seen_from(edge, before.table));
             at = before;
         }
         way.reverse();
         Some(way)
     }
 
-    /// The tables that one join more leads to, and is the surest way to.
+    /// The places that one join more leads to, and is the surest way to.
     fn next_hop<'a>(
         &'a self,
-        hops: &[HashMap<&'a str, Step<'a>>],
+        hops: &[HashMap<Place<'a>, Step<'a>>],
         sees: Sees<'_>,
-    ) -> HashMap<&'a str, Step<'a>> {
-        let mut next: HashMap<&str, Step<'_>> = HashMap::new();
+    ) -> HashMap<Place<'a>, Step<'a>> {
+        let mut next: HashMap<Place<'_>, Step<'_>> = HashMap::new();
         for (before, step) in hops.last().into_iter().flatten() {
-            let joins = self.edges_of(before, sees);
+            let joins = self.edges_of(before.table, sees);
             for (edge, table) in joins.filter(|it| it.0.kind == EdgeKind::Join) {
-                let worth = match step.by.is_some_and(|(last, _)| share_a_key(last, edge)) {
+                let place = Place::by(edge, table);
+                let repeats = edge.cardinality == Cardinality::ManyToMany;
+                let shares = || step.by.is_some_and(|(last, _)| share_a_key(last, edge));
+                let worth = match repeats || shares() {
                     true => BY_A_SHARED_VALUE,
                     false => 1.0,
                 };
                 let found = Step {
                     score: step.score * f64::from(edge.score) * worth,
-                    by: Some((edge, before)),
+                    by: Some((edge, *before)),
                 };
-                let is_known = |hop: &HashMap<&str, Step<'_>>| {
-                    hop.get(table).is_some_and(|it| it.score >= found.score)
+                let is_known = |hop: &HashMap<Place<'_>, Step<'_>>| {
+                    hop.get(&place).is_some_and(|it| it.score >= found.score)
                 };
-                let is_surer = next.get(table).is_none_or(|it| found.is_surer(it));
+                let is_surer = next.get(&place).is_none_or(|it| found.is_surer(it));
                 if is_surer && !hops.iter().any(is_known) {
-                    next.insert(table, found);
+                    next.insert(place, found);
                 }
             }
         }
@@ -84,12 +92,33 @@ fn share_a_key(one: &JoinRecord, other: &JoinRecord) -> bool {
         && one.right_columns == other.right_columns
 }
 
-/// How a table is reached.
+/// A table, and the key of it by which several rows of the table before refer to it: what goes on
+/// from there by the same key counts less.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Place<'a> {
+    table: &'a str,
+    key: Option<&'a [String]>,
+}
+
+impl<'a> Place<'a> {
+    fn start(table: &'a str) -> Place<'a> {
+        Place { table, key: None }
+    }
+
+    /// Where a join leads to.
+    fn by(edge: &'a JoinRecord, table: &'a str) -> Place<'a> {
+        let refers = edge.cardinality == Cardinality::ManyToOne && edge.right == table;
+        let key = refers.then_some(edge.right_columns.as_slice());
+        Place { table, key }
+    }
+}
+
+/// How a place is reached.
 #[derive(Clone, Copy)]
 struct Step<'a> {
     score: f64,
-    /// The last join, and the table before it.
-    by: Option<(&'a JoinRecord, &'a str)>,
+    /// The last join, and the place before it.
+    by: Option<(&'a JoinRecord, Place<'a>)>,
 }
 
 impl Default for Step<'_> {
@@ -101,21 +130,18 @@ impl Default for Step<'_> {
     }
 }
 
-impl Step<'_> {
+impl<'a> Step<'a> {
     /// Of ways that are as sure those by tables that are not kept aside; then the first by names.
-    fn is_surer(&self, other: &Step<'_>) -> bool {
-        let names = |it: &Step<'_>| {
-            let (edge, before) = it.by?;
-            Some((
-                is_aside(before),
-                before.to_owned(),
-                edge.left_columns.clone(),
-            ))
-        };
+    fn is_surer(&self, other: &Step<'a>) -> bool {
         let by_score = self.score.total_cmp(&other.score);
         by_score
-            .then_with(|| names(other).cmp(&names(self)))
+            .then_with(|| other.names().cmp(&self.names()))
             .is_gt()
+    }
+
+    fn names(&self) -> Option<(bool, Place<'a>, &'a [String])> {
+        let (edge, before) = self.by?;
+        Some((is_aside(before.table), before, &edge.left_columns))
     }
 }
 
@@ -251,6 +277,18 @@ mod tests {
             notes,
             ["rows multiply: several of 'stops' may go with one of 'trucks'"]
         );
+        // The surest way is the same from both ends, though its middle is nearer by a way that is
+        // worth less then.
+        let graph = JoinGraph::of(vec![
+            refers("regions", "capital", "cities", 0.9),
+            refers("countries", "region", "regions", 0.9),
+            refers("cities", "country", "countries", 0.9),
+            refers("customers", "city", "cities", 0.9),
+        ]);
+        let there = ["countries", "cities", "customers"].map(str::to_owned);
+        assert_eq!(way(&graph, "regions", "customers"), Some(there.to_vec()));
+        let back = ["cities", "countries", "regions"].map(str::to_owned);
+        assert_eq!(way(&graph, "customers", "regions"), Some(back.to_vec()));
         assert_eq!(
             notes_of_way(Some(&[]), "a", "a", str::to_owned),
             ["'a' is not joined with itself"]

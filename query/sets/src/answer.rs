@@ -277,6 +277,8 @@ struct Folded {
     table: String,
     /// What the candidate is to it.
     alike: Alike,
+    /// Whether it gave way because it is kept aside.
+    is_aside: bool,
 }
 
 impl Folded {
@@ -284,14 +286,17 @@ impl Folded {
     fn note(&self, candidate: &str) -> String {
         let (table, candidate) = (one_line(&self.table), one_line(candidate));
         match self.alike {
+            _ if self.is_aside => format!(
+                "'{table}' is kept aside and has the same columns as '{candidate}', and is left out"
+            ),
             Alike::Copy => {
                 format!("'{table}' is a copy of '{candidate}', or nearly, and left out")
             }
             Alike::Whole => format!(
-                "'{table}' has no other rows than '{candidate}' and the same columns, and is left out"
+                "'{table}' has the same columns as '{candidate}' and hardly another value in any: it is taken for a part of it and left out"
             ),
             Alike::Part => format!(
-                "'{table}' has the rows of '{candidate}' and others, with the same columns, and is left out: the question fits '{candidate}' better"
+                "'{candidate}', which fits the question better, has the same columns as '{table}' and hardly another value in any: that is left out"
             ),
         }
     }
@@ -315,15 +320,15 @@ impl Candidates {
             into,
             table: hit.table.clone(),
             alike,
+            is_aside: is_aside(&hit.table) && !is_aside(&self.candidates[into].columns.table.name),
         };
         let stands = &mut self.candidates[into];
         if is_aside(&stands.columns.table.name) && !is_aside(&hit.table) {
             folded.table = stands.columns.table.name.clone();
-            folded.alike = match alike {
-                Alike::Copy => Alike::Copy,
-                Alike::Whole => Alike::Part,
-                Alike::Part => Alike::Whole,
-            };
+            folded.is_aside = true;
+            // What it stood for is left out, too, and may be something else to the new one.
+            let of_it = self.folded.iter_mut().filter(|it| it.into == into);
+            of_it.for_each(|it| it.is_aside = is_aside(&it.table));
             stands.columns = columns;
             self.hits[into] = Some(hit);
         }

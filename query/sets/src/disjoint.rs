@@ -6,12 +6,14 @@
 use std::sync::Arc;
 
 use limn_profile::Overlap;
+use limn_store::one_line;
 
 use crate::columns::{Column, TableColumns};
 use crate::join::{ColumnOf, Join};
 
-/// Values by which it is seen that two columns share none, where not all are known.
-const ENOUGH: usize = 16;
+/// The share of their values that two columns may have in common, at most, where it is not known
+/// that they have none: with 128 values of each it is 3 %.
+const NONE: f64 = 0.05;
 
 /// The less sure one of two joins that meet in a column, and whose other columns share no value.
 pub(crate) fn weaker<'a>(
@@ -25,6 +27,15 @@ pub(crate) fn weaker<'a>(
         false => other,
     });
     weaker.min_by(|a, b| a.weight.total_cmp(&b.weight))
+}
+
+/// What is said of a join that was left out.
+pub(crate) fn warning(join: &Join) -> String {
+    let (left, right) = (&join.left, &join.right);
+    one_line(&format!(
+        "{}.{} = {}.{} was left out: beside another join by the same column it leaves no row",
+        left.table, left.column, right.table, right.column
+    ))
 }
 
 /// Whether two joins have a column in common, by which their other columns would be equal, and these
@@ -53,11 +64,11 @@ fn are_empty(one: &Join, other: &Join, tables: &[Arc<TableColumns>]) -> bool {
 }
 
 fn shares_none(overlap: &Overlap) -> bool {
-    let seen = overlap
+    let most = overlap
         .first_in_second
-        .sampled
-        .min(overlap.second_in_first.sampled);
-    overlap.intersection <= 0.0 && (overlap.exact || seen >= ENOUGH)
+        .high
+        .max(overlap.second_in_first.high);
+    overlap.intersection <= 0.0 && (overlap.exact || most < NONE)
 }
 
 fn column<'a>(of: &ColumnOf, tables: &'a [Arc<TableColumns>]) -> Option<&'a Column> {

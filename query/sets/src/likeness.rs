@@ -92,6 +92,8 @@ impl Likeness {
             let kin = || kinship(&one.name, &other.name);
             let edge = of_graphs.remove(&(a, b));
             let edge = edge.and_then(|it| Join::of_edge(it, &one.lake, graphs.shows_values()));
+            let has_compared = graphs.has_compared(&one.lake, &other.lake);
+            let join = join.filter(|it| !has_compared || !is_of_counts(it, &tables[a], &tables[b]));
             let join = better(edge, join, kin);
             joins.extend(join.map(|join| Joined {
                 first: a,
@@ -106,6 +108,21 @@ impl Likeness {
         kept.extend(made);
         Ok(joins)
     }
+}
+
+/// Whether a join is of numbers that have values in common, and no word of their names: counts and
+/// row numbers of anything have. The join graph, which has compared them, knows no such join.
+fn is_of_counts(join: &Join, a: &TableColumns, b: &TableColumns) -> bool {
+    let column = |of: &ColumnOf| {
+        let table = [a, b].into_iter().find(|it| of.is_of(&it.table))?;
+        table.columns.iter().find(|it| it.name == of.column)
+    };
+    let columns = column(&join.left).zip(column(&join.right));
+    join.basis == Basis::Values
+        && columns.is_some_and(|(left, right)| {
+            let is_number = |it: &Column| it.kind == Kind::Number;
+            is_number(left) && is_number(right) && overlap(&left.stems, &right.stems) <= 0.0
+        })
 }
 
 /// The better of what the graph and what likeness says of two tables: by the graph's columns, where

@@ -120,6 +120,7 @@ impl Sets {
             return Ok(TableSet::default());
         };
         // Joins that leave no row together are none.
+        let mut left_out = Vec::new();
         for _ in 0..RETRIES {
             let Some(empty) = disjoint::weaker(&found.plan.joins, &tables) else {
                 break;
@@ -128,12 +129,13 @@ impl Sets {
             if let Some((a, b)) = place(&empty.left).zip(place(&empty.right)) {
                 instance.set_join(a, b, 0.0);
             }
+            left_out.push(disjoint::warning(empty));
             found = self::found(&instance, size, &joins, &tables).unwrap_or_default();
         }
         let plan = &mut found.plan;
         let doubts = plan.joins.iter().filter_map(|join| join.doubt(known));
-        let left_out = plan.joins.iter().flat_map(|join| join.left_out(&tables));
-        let warnings: Vec<String> = doubts.chain(left_out).collect();
+        let rows = plan.joins.iter().flat_map(|join| join.left_out(&tables));
+        let warnings: Vec<String> = doubts.chain(rows).chain(left_out).collect();
         plan.warnings.extend(warnings);
         Ok(found)
     }
@@ -195,8 +197,8 @@ impl Sets {
 }
 
 /// The candidates' shares of scores, and what those count more that lie where the first one does: the
-/// tables that a question needs together are mostly of one database. Where most tables that surely
-/// join the first one lie elsewhere, its folder is no database, and they count as lying there.
+/// tables that a question needs together are mostly of one database. Not each folder is one: what
+/// surely joins the first table counts as lying there.
 fn scores(candidates: &[Candidate], joins: &[Joined]) -> Vec<f64> {
     let first = candidates.first().map(|it| home(&it.columns.table));
     let joined = joins
@@ -415,6 +417,39 @@ mod tests {
     }
 
     #[test]
+    fn what_surely_joins_the_first_table_counts_as_lying_with_it() {
+        let candidates = [
+            candidate("erp/orders", 3.0),
+            candidate("crm/people", 2.0),
+            candidate("ops/events", 1.0),
+        ];
+        let column = |table: &str| ColumnOf {
+            table: table.to_owned(),
+            lake: "/lake".to_owned(),
+            column: "id".to_owned(),
+        };
+        let joined = |second: usize, basis: Basis, weight: f64| Joined {
+            first: 0,
+            second,
+            join: Arc::new(crate::join::Join {
+                left: column("erp/orders"),
+                right: column("crm/people"),
+                more: Vec::new(),
+                cardinality: crate::join::Cardinality::ManyToOne,
+                containment: None,
+                evidence: String::new(),
+                basis,
+                weight,
+            }),
+        };
+        let near = [1.0 + AT_HOME, 0.5 + AT_HOME, 0.0];
+        let far = [1.0 + AT_HOME, 0.5, 0.0];
+        assert_eq!(scores(&candidates, &[joined(1, Basis::Graph, 0.6)]), near);
+        assert_eq!(scores(&candidates, &[joined(1, Basis::Graph, 0.4)]), far);
+        assert_eq!(scores(&candidates, &[joined(1, Basis::Values, 0.9)]), far);
+    }
+
+    #[test]
     fn a_list_of_codes_joins_nothing_that_has_other_codes() {
         let code = |prefix: &'static str| move |n: usize| format!("{prefix}{}", n % 9);
         let both = |n: usize| match n < 9 {
@@ -452,6 +487,7 @@ mod tests {
         let plan = found("S", None).plan;
         assert_eq!(plan.joins.len(), 1, "{:?}", plan.joins);
         assert_eq!(plan.disconnected.len(), 1);
+        assert!(plan.warnings.iter().any(|it| it.contains("was left out")));
         // Where they have the same codes, rows go together.
         assert_eq!(found("T", None).plan.joins.len(), 2);
         // What joins otherwise stays.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, Result};
+use datafusion::common::{DFSchema, Result, plan_err};
 use datafusion::logical_expr::expr::{InList, InSubquery};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
@@ -39,7 +39,10 @@ impl AnalyzerRule for Types {
             let names = NamePreserver::new(&plan);
             let plan = plan.map_expressions(|expr| {
                 let name = names.save(&expr);
-                let expr = expr.transform_up(|expr| Ok(self.expr(expr, &schema)))?;
+                let expr = expr.transform_up(|expr| {
+                    has_no_number_beside_a_date(&expr, &schema)?;
+                    Ok(self.expr(expr, &schema))
+                })?;
                 Ok(expr.update_data(|expr| name.restore(expr)))
             })?;
             Ok(plan.update_data(|plan| self.join(plan, &schema)))
@@ -195,6 +198,51 @@ impl Types {
         ));
         Expr::TryCast(TryCast::new(Box::new(text), as_type))
     }
+}
+
+/// Refuses a comparison of a number with a date: DataFusion alone takes the date for the days since
+/// 1970, and `20240401 >= DATE '2024-04-01'` for true of any year.
+///
+/// # Errors
+/// There is one.
+fn has_no_number_beside_a_date(expr: &Expr, schema: &DFSchema) -> Result<()> {
+    let pairs: Vec<(&Expr, &Expr)> = match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) => {
+            vec![(left, right)]
+        }
+        Expr::Between(between) => vec![
+            (&between.expr, &between.low),
+            (&between.expr, &between.high),
+        ],
+        Expr::InList(list) => list.list.iter().map(|it| (&*list.expr, it)).collect(),
+        _ => return Ok(()),
+    };
+    let is =
+        |expr: &Expr, fits: fn(&DataType) -> bool| expr.get_type(schema).is_ok_and(|of| fits(&of));
+    let is_date: fn(&DataType) -> bool = |of| {
+        matches!(
+            of,
+            DataType::Date32 | DataType::Date64 | DataType::Timestamp(..)
+        )
+    };
+    let number = pairs.iter().find_map(|(a, b)| {
+        let sides = [(a, b), (b, a)].into_iter();
+        let mut sides =
+            sides.filter(|(one, other)| is(one, DataType::is_numeric) && is(other, is_date));
+        sides.next().map(|(number, _)| *number)
+    });
+    let Some(number) = number else { return Ok(()) };
+    let name = one_line(&number.schema_name().to_string());
+    plan_err!(
+        "{name} is a number and is compared with a date; write a number as the column has them, \
+         such as 20240131, or make a date of it: to_date(CAST({name} AS VARCHAR), '%Y%m%d'); \
+         of a date, date_part('year', date) gives a number"
+    )
+}
+
+fn is_comparison(op: Operator) -> bool {
+    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
 }
 
 /// Whether a value of this type is written in one way, and is no text.

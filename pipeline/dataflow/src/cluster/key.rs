@@ -118,13 +118,14 @@ impl ClusterKey {
             let path = path.to_owned();
             return Err(KeyError::Long { path });
         }
-        let secret = secret.trim_ascii_end();
         if secret.len() < SHORTEST {
             return Err(KeyError::Short {
                 path: path.to_owned(),
                 length: secret.len(),
             });
         }
+        // An editor's end of the last line does not count.
+        let secret = secret.trim_ascii_end();
         Self::of(secret).map_err(|source| KeyError::Unusable {
             path: path.to_owned(),
             source,
@@ -178,14 +179,17 @@ fn private_key(secret: &[u8]) -> Result<PrivatePkcs8KeyDer<'static>, rustls::Err
     Ok(PrivatePkcs8KeyDer::from(key))
 }
 
-/// Whether users other than the file's own may do anything with it. A file of the superuser's may
-/// be read by its group, as secrets that Kubernetes mounts are.
+/// Whether users other than the one who runs this, or the superuser, may do anything with the file.
+/// One of the superuser's may be read by its group, as secrets that Kubernetes mounts are.
 #[cfg(unix)]
 fn is_open_to_others(file: &File) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     let found = file.metadata()?;
     let forbidden = if found.uid() == 0 { 0o037 } else { 0o077 };
-    Ok(found.is_file() && found.mode() & forbidden != 0)
+    // Where there is no /proc, nothing says who runs this.
+    let own = std::fs::metadata("/proc/self").map(|it| it.uid());
+    let is_anothers = found.uid() != 0 && own.is_ok_and(|own| own != found.uid());
+    Ok(found.is_file() && (is_anothers || found.mode() & forbidden != 0))
 }
 
 #[cfg(not(unix))]
