@@ -30,6 +30,9 @@ const FOR_UNKNOWN: f64 = 0.5;
 const APART: f64 = 0.25;
 /// What names count of which no value is known, where they are not the same and one is no key's.
 const UNLIKE: f64 = 0.7;
+/// What a join of numbers counts whose columns have no word in common, where the join graph has
+/// compared them and has no such join.
+const CHANCE: f64 = 0.25;
 /// The most that alike beginnings of tables' names add.
 const KINSHIP: f64 = 0.4;
 /// Pairs of tables that are kept; then all are forgotten. Their keys take 26 MB, as reckoned; most
@@ -93,7 +96,16 @@ impl Likeness {
             let edge = of_graphs.remove(&(a, b));
             let edge = edge.and_then(|it| Join::of_edge(it, &one.lake, graphs.shows_values()));
             let has_compared = graphs.has_compared(&one.lake, &other.lake);
-            let join = join.filter(|it| !has_compared || !is_of_counts(it, &tables[a], &tables[b]));
+            let join =
+                join.map(
+                    |it| match has_compared && is_of_counts(&it, &tables[a], &tables[b]) {
+                        true => Arc::new(Join {
+                            weight: CHANCE * it.weight,
+                            ..Join::clone(&it)
+                        }),
+                        false => it,
+                    },
+                );
             let join = better(edge, join, kin);
             joins.extend(join.map(|join| Joined {
                 first: a,
@@ -111,7 +123,7 @@ impl Likeness {
 }
 
 /// Whether a join is of numbers that have values in common, and no word of their names: counts and
-/// row numbers of anything have. The join graph, which has compared them, knows no such join.
+/// row numbers of anything have.
 fn is_of_counts(join: &Join, a: &TableColumns, b: &TableColumns) -> bool {
     let column = |of: &ColumnOf| {
         let table = [a, b].into_iter().find(|it| of.is_of(&it.table))?;

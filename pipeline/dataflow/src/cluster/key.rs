@@ -118,14 +118,13 @@ impl ClusterKey {
             let path = path.to_owned();
             return Err(KeyError::Long { path });
         }
+        let secret = secret.trim_ascii_end();
         if secret.len() < SHORTEST {
             return Err(KeyError::Short {
                 path: path.to_owned(),
                 length: secret.len(),
             });
         }
-        // An editor's end of the last line does not count.
-        let secret = secret.trim_ascii_end();
         Self::of(secret).map_err(|source| KeyError::Unusable {
             path: path.to_owned(),
             source,
