@@ -371,6 +371,34 @@ async fn texts_are_compared_with_numbers_as_the_numbers_that_they_are() {
     }
 }
 
+/// DataFusion alone takes a date for the days since 1970.
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_are_not_compared_with_dates() {
+    let mut made = Made::new().await;
+    let text = "voyage,etd\n1,20240330\n2,20240401\n3,20240517\n";
+    made.table("voyages", &[("voyages.csv", text)], Redact::Off)
+        .await;
+    for sql in [
+        "SELECT voyage FROM voyages WHERE etd >= DATE '2024-04-01'",
+        "SELECT voyage FROM voyages WHERE etd BETWEEN DATE '2024-04-01' AND DATE '2024-04-30'",
+        "SELECT voyage FROM voyages WHERE etd IN (DATE '2024-04-01')",
+        "SELECT voyage FROM voyages WHERE now() > etd",
+        "SELECT count(*) FROM orders WHERE 2024 < day",
+    ] {
+        let error = made.ask(sql).await.unwrap_err().to_string();
+        assert!(
+            error.contains("is a number and is compared with a date"),
+            "{sql}: {error}"
+        );
+    }
+    for sql in [
+        "SELECT voyage FROM voyages WHERE etd >= 20240401",
+        "SELECT voyage FROM voyages WHERE to_date(CAST(etd AS VARCHAR), '%Y%m%d') >= DATE '2024-04-01'",
+    ] {
+        assert_eq!(made.ask(sql).await.unwrap().lines(), ["2", "3"], "{sql}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn statements_of_plans_read_tables_in_one_part_and_have_nulls_last() {
     let made = Made::new().await;
