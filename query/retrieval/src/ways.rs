@@ -76,13 +76,25 @@ impl JoinGraph {
                     hop.get(&place).is_some_and(|it| it.score >= found.score)
                 };
                 let is_surer = next.get(&place).is_none_or(|it| found.is_surer(it));
-                if is_surer && !hops.iter().any(is_known) {
+                if is_surer && !hops.iter().any(is_known) && !has_been_at(hops, *before, table) {
                     next.insert(place, found);
                 }
             }
         }
         next
     }
+}
+
+/// Whether the way to a place of the last hop leads by a table: no way goes back to one.
+fn has_been_at(hops: &[HashMap<Place<'_>, Step<'_>>], last: Place<'_>, table: &str) -> bool {
+    let mut at = Some(last);
+    hops.iter().rev().any(|hop| {
+        let place = at;
+        at = place
+            .and_then(|it| hop.get(&it)?.by)
+            .map(|(_, before)| before);
+        place.is_some_and(|it| it.table == table)
+    })
 }
 
 /// Whether several rows of two tables refer to one of a third, by the same columns of it.
@@ -266,6 +278,12 @@ mod tests {
         assert!(
             said.starts_with("'trucks' and 'customers' have no more in common than id of 'codes'")
         );
+        // To go by a third table and back to the codes makes nothing surer.
+        let mut more = by_codes.clone();
+        more.push(refers("codes", "kind", "kinds", 1.0));
+        let expected = ["codes", "customers"].map(str::to_owned).to_vec();
+        let graph = JoinGraph::of(more);
+        assert_eq!(way(&graph, "trucks", "customers"), Some(expected));
         // Longer, and each of its joins is less sure, but it means something.
         let mut edges = by_codes;
         edges.push(refers("stops", "truck", "trucks", 0.8));
