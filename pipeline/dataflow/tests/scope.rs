@@ -87,7 +87,7 @@ async fn a_part_is_not_indexed_before_the_whole_nor_with_other_settings() {
         lab.options.sample_rows = sample_rows;
         let error = run(&mut lab, Scope::Tables(set(&["a/lakes"]))).await;
         let error = error.unwrap_err().to_string();
-        assert!(error.contains("run limn index first"), "{error}");
+        assert!(error.contains("run limn index with them first"), "{error}");
         lab.run().await;
     }
     run(&mut lab, Scope::Tables(set(&["a/lakes"])))
