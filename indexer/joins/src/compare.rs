@@ -184,7 +184,9 @@ fn refers(one: &Table, a: &Column, other: &Table, b: &Column, held: u16) -> Opti
     let (score, evidence) = if is_sequence {
         let is_far = one.database != other.database;
         let uses_little = overlap.second_in_first.value < ABBREVIATED;
+        let is_count = a.kind == Kind::Whole && a.name.is_count() && !b.name.is_count();
         if names < NAMES_AGREE
+            || is_count
             || is_far && !b.name.is_key_of(&other.name)
             || is_far && uses_little && a.name.is_short_for(&b.name, &other.name)
         {
@@ -214,7 +216,7 @@ fn refers(one: &Table, a: &Column, other: &Table, b: &Column, held: u16) -> Opti
 fn many_to_many(one: &Table, a: &Column, other: &Table, b: &Column) -> Option<Edge> {
     let repeats =
         |it: &Column| it.role == Role::Repeats && !it.is_sequence && !it.name.is_generic();
-    if !repeats(a) || !repeats(b) || a.kind != b.kind || a.name != b.name {
+    if !repeats(a) || !repeats(b) || a.kind != b.kind || a.name.letters() != b.name.letters() {
         return None;
     }
     let overlap = a.values.overlap(&b.values);

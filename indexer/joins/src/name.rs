@@ -58,6 +58,8 @@ pub struct Name {
     starts: Vec<u16>,
     /// Where the stem ends: 0 if every word is generic.
     stem: u16,
+    /// Whether its last word is a plural.
+    is_plural: bool,
 }
 
 impl Name {
@@ -77,7 +79,7 @@ impl Name {
 
     fn of(name: &str) -> Name {
         let mut it = Name::default();
-        for word in words(name) {
+        for (word, is_plural) in words(name) {
             let start = it.letters.len() as u16;
             let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
             let is_generic = is_number || GENERIC.contains(&word.as_str());
@@ -87,6 +89,7 @@ impl Name {
             }
             it.letters.push_str(&word);
             it.starts.push(start);
+            it.is_plural = is_plural;
             if !is_generic {
                 it.stem = it.letters.len() as u16;
             }
@@ -116,6 +119,12 @@ impl Name {
     #[must_use]
     pub fn is_generic(&self) -> bool {
         self.stem == 0
+    }
+
+    /// Whether it counts things, as a number that is called `items` does: what refers to one of them
+    /// is called by the singular.
+    pub(crate) fn is_count(&self) -> bool {
+        self.is_plural
     }
 
     /// What the name ends in from a word on, without its end where that is generic.
@@ -313,8 +322,9 @@ fn is_within(letters: &str, mut others: impl Iterator<Item = char>) -> bool {
     letters.chars().all(|letter| others.any(|it| it == letter))
 }
 
-/// The words of a name: split at what is no letter or digit, and before humps.
-fn words(name: &str) -> Vec<String> {
+/// The words of a name in the singular, and whether they were plurals: split at what is no letter or
+/// digit, and before humps.
+fn words(name: &str) -> Vec<(String, bool)> {
     let letters: Vec<char> = name.chars().collect();
     let mut words: Vec<String> = vec![String::new()];
     for (at, letter) in letters.iter().enumerate() {
@@ -336,14 +346,17 @@ fn words(name: &str) -> Vec<String> {
         }
     }
     words.retain(|word| !word.is_empty());
-    words.iter_mut().for_each(singular);
-    words
+    let with_number = |mut word: String| {
+        let is_plural = singular(&mut word);
+        (word, is_plural)
+    };
+    words.into_iter().map(with_number).collect()
 }
 
-/// English plurals: `cities`, `boxes`, `orders`.
-fn singular(word: &mut String) {
+/// English plurals: `cities`, `boxes`, `orders`. Gives whether the word was one.
+fn singular(word: &mut String) -> bool {
     if word.len() < 4 || SINGULAR.iter().any(|end| word.ends_with(end)) {
-        return;
+        return false;
     }
     let cut = |word: &mut String, letters: usize| word.truncate(word.len() - letters);
     if word.ends_with("ies") && word.len() > 4 {
@@ -356,7 +369,10 @@ fn singular(word: &mut String) {
         cut(word, 2);
     } else if word.ends_with('s') {
         cut(word, 1);
+    } else {
+        return false;
     }
+    true
 }
 
 #[cfg(test)]
@@ -434,6 +450,21 @@ mod tests {
     }
 
     #[test]
+    fn a_plural_counts() {
+        for (name, expected) in [
+            ("items", true),
+            ("number_of_items", true),
+            ("item", false),
+            ("items_id", false),
+            ("address", false),
+            ("status", false),
+            ("", false),
+        ] {
+            assert_eq!(Name::of_column(name).is_count(), expected, "{name}");
+        }
+    }
+
+    #[test]
     fn abbreviations_keep_the_first_letter_and_the_order() {
         for (short, long, expected) in [
             ("cust", "customer", true),
@@ -466,7 +497,7 @@ mod tests {
             ("gas", "gas"),
         ] {
             let mut word = plural.to_owned();
-            singular(&mut word);
+            assert_eq!(singular(&mut word), word != plural);
             assert_eq!(word, expected);
         }
     }

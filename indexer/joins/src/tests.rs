@@ -192,6 +192,18 @@ fn sequences_join_by_their_names() {
 }
 
 #[test]
+fn a_count_refers_to_nothing() {
+    let items = table("items", &[("item_id", cells(0..30, |n| n.to_string()))]);
+    let totals = |column: &str| {
+        let bill = cells(0..20, |n| format!("B{n}"));
+        let counts = cells(0..20, |n| (n % 5).to_string());
+        table("totals", &[("bill", bill), (column, counts)])
+    };
+    assert_eq!(edges(&items, &totals("items")), []);
+    assert_eq!(edges(&items, &totals("item")).len(), 1);
+}
+
+#[test]
 fn copies_subsets_and_unions_are_what_they_are() {
     let rows = |name: &str, range: std::ops::Range<u32>| {
         let text = |letter: char| move |at: u32| format!("{letter}{at}");

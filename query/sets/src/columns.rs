@@ -16,6 +16,11 @@ const MOST: usize = 200;
 /// than 1.
 const UNIQUE: f64 = 0.999;
 
+/// From this uniqueness on most values of a column are in one row, and below the other figure the
+/// values of a column are kinds of rows.
+const MOSTLY_UNIQUE: f64 = 0.5;
+const KINDS: f64 = 0.34;
+
 /// Values that are known of a column, at most.
 const VALUES: usize = 128;
 
@@ -141,6 +146,21 @@ impl TableColumns {
             id: MADE.fetch_add(1, Ordering::Relaxed),
             vectors: OnceLock::new(),
         })
+    }
+
+    /// A column by which a list of codes tells apart the rows of one code, as `type` does in a list of
+    /// the codes of several types: of few texts, where most codes are in one row. The one of the
+    /// fewest.
+    pub(crate) fn kind_of_codes(&self, code: &str) -> Option<&Column> {
+        let codes = self.columns.iter().find(|it| it.name == code)?;
+        let is_mostly_unique = (MOSTLY_UNIQUE..UNIQUE).contains(&codes.uniqueness?);
+        let kinds = self.columns.iter().filter(|it| {
+            let is_few = it.uniqueness.is_some_and(|share| share <= KINDS);
+            it.kind == Kind::Text && it.distinct > 1 && is_few
+        });
+        kinds
+            .min_by_key(|it| it.distinct)
+            .filter(|_| is_mostly_unique)
     }
 
     /// The same, without anything that depends on values: for who may not read them.

@@ -106,12 +106,30 @@ impl Join {
         let (left, right) = (&self.left, &self.right);
         let has_compared = joins.has_compared(&left.lake, &right.lake);
         (self.basis == Basis::Values && has_compared).then(|| {
+            let share = self.containment.unwrap_or_default();
             let line = format!(
-                "{}.{} = {}.{} by values that both have, which may be chance: the join graph has no such join",
-                left.table, left.column, right.table, right.column
+                "{}.{} = {}.{} by {} % of the values of the first, which may be chance: the join graph has no such join",
+                left.table, left.column, right.table, right.column, (100.0 * share).floor()
             );
             one_line(&line)
         })
+    }
+
+    /// What is said of a list of codes of several kinds, of which a row finds those of all kinds.
+    pub(crate) fn of_all_kinds(&self, tables: &[Arc<TableColumns>]) -> Option<String> {
+        if self.cardinality != Cardinality::ManyToMany || !self.more.is_empty() {
+            return None;
+        }
+        let kind = |of: &ColumnOf| {
+            let table = tables.iter().find(|it| of.is_of(&it.table))?;
+            let kind = table.kind_of_codes(&of.column)?;
+            let line = format!(
+                "{0}.{1} may be a list of codes of several kinds: a condition on {0}.{2} takes those of one, and limn cells lists its values",
+                of.table, of.column, kind.name
+            );
+            Some(one_line(&line))
+        };
+        kind(&self.right).or_else(|| kind(&self.left))
     }
 
     /// What is said of rows that it leaves out: a key has more values than the column of the other

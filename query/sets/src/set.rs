@@ -135,7 +135,8 @@ impl Sets {
         let plan = &mut found.plan;
         let doubts = plan.joins.iter().filter_map(|join| join.doubt(known));
         let rows = plan.joins.iter().flat_map(|join| join.left_out(&tables));
-        let warnings: Vec<String> = doubts.chain(rows).chain(left_out).collect();
+        let kinds = plan.joins.iter().filter_map(|it| it.of_all_kinds(&tables));
+        let warnings: Vec<String> = doubts.chain(kinds).chain(rows).chain(left_out).collect();
         plan.warnings.extend(warnings);
         Ok(found)
     }
@@ -488,6 +489,33 @@ mod tests {
         assert_eq!(plan.joins.len(), 1, "{:?}", plan.joins);
         assert_eq!(plan.disconnected.len(), 1);
         assert!(plan.warnings.iter().any(|it| it.contains("was left out")));
+        // A row with a code that two kinds have finds both.
+        let kinds = vec![
+            (
+                "kind",
+                values(18, |n| ["state", "segment"][n / 9].to_owned()),
+            ),
+            ("code", values(18, |n| format!("S{}", n % 10))),
+        ];
+        let tables = [
+            table("customers", &[("segment", values(90, code("S")))]),
+            table("codes", &kinds),
+        ];
+        let candidates = tables.map(|columns| Candidate {
+            score: 1.0,
+            columns,
+        });
+        let sets = Sets::new(Arc::new(limn_models::HashedWords));
+        let plan = sets
+            .find(&candidates, &[], SetSize::Given(2), &KnownJoins::default())
+            .unwrap_or_else(|error| panic!("{error}"))
+            .plan;
+        let expected = "a condition on codes.kind takes those of one";
+        assert!(
+            plan.warnings.iter().any(|it| it.contains(expected)),
+            "{:?}",
+            plan.warnings
+        );
         // Where they have the same codes, rows go together.
         assert_eq!(found("T", None).plan.joins.len(), 2);
         // What joins otherwise stays.

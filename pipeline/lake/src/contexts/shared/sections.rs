@@ -2,10 +2,11 @@
 //! paragraphs.
 //!
 //! What belongs to a name is as little as makes sense: all below a heading that names the table; of
-//! a table or list that names several, the rows or items; else the paragraph. In running text a
-//! word that could be any (`orders`) names a table only if it is marked as a name (in quotes or
-//! code, or at the start of an item); one with a digit, an underscore or an extension always does,
-//! as does a path. What ends with a slash (`eu/`) is a folder.
+//! a table or list that names several, the rows or items; else the paragraph. Lines such as
+//! `orders.csv: one row per order` are items, too. In running text a word that could be any
+//! (`orders`) names a table only if it is marked as a name (in quotes or code, or at the start of an
+//! item); one with a digit, an underscore or an extension always does, as does a path. What ends
+//! with a slash (`eu/`) is a folder.
 
 use std::ops::Range;
 
@@ -109,12 +110,11 @@ fn finish(block: Vec<&str>, end: usize, parts: &mut Parts) {
         }
         return;
     }
+    let starts = starts(&block);
     let mut open: Option<Item> = None;
-    let is_list = is_item(first) || block.iter().skip(1).any(|line| is_item(line));
-    for (at, line) in (from..).zip(&block) {
-        let starts = is_list && is_item(line);
+    for ((at, line), head) in (from..).zip(&block).zip(starts) {
         match &mut open {
-            Some(item) if !starts => {
+            Some(item) if head.is_none() => {
                 item.text.push('\n');
                 item.text.push_str(line);
                 item.lines.end = at + 1;
@@ -131,18 +131,45 @@ fn finish(block: Vec<&str>, end: usize, parts: &mut Parts) {
                 }
             }
         }
-        if let (true, Some(item)) = (starts, &mut open) {
-            let content = line.trim_start().trim_start_matches(['-', '*', '+', ' ']);
-            let code = content.strip_prefix('`').and_then(|it| it.find('`'));
-            let end = code.map(|end| end + 2);
-            let end = end.or_else(|| content.find([':', ' ', '(']));
-            let end = end.unwrap_or(content.len());
-            item.names.extend(names(&content[..end], true));
+        if let Some((head, item)) = head.zip(open.as_mut()) {
+            item.names.extend(names(head, true));
         }
     }
     if let Some(item) = open {
         item.add(None, parts);
     }
+}
+
+/// Of each line of a block, what it begins with if it is an item: a list's, or one that is a name,
+/// a colon and a text, of which a block has several unless the name can be nothing else.
+fn starts<'a>(block: &[&'a str]) -> Vec<Option<&'a str>> {
+    if block.iter().any(|line| is_item(line)) {
+        let content = |line: &&'a str| {
+            let marked = line.trim_start();
+            is_item(line).then(|| begin(marked.trim_start_matches(['-', '*', '+', ' '])))
+        };
+        return block.iter().map(content).collect();
+    }
+    let heads = || block.iter().map(|line| defined(line));
+    let several = heads().flatten().count() > 1;
+    heads()
+        .map(|head| head.filter(|it| several || !words(it, false).is_empty()))
+        .collect()
+}
+
+/// The beginning of a list's item: what stands in code, or the first word.
+fn begin(content: &str) -> &str {
+    let code = content.strip_prefix('`').and_then(|it| it.find('`'));
+    let end = code.map(|end| end + 2);
+    let end = end.or_else(|| content.find([':', ' ', '(']));
+    &content[..end.unwrap_or(content.len())]
+}
+
+/// `orders` of `orders: one row per order`.
+fn defined(line: &str) -> Option<&str> {
+    let (head, text) = line.trim_start().split_once(':')?;
+    let is_name = !head.is_empty() && !head.contains(char::is_whitespace);
+    (is_name && text.starts_with(' ')).then_some(head)
 }
 
 /// A paragraph, a row or an item of a list.

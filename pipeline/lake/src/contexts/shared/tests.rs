@@ -159,6 +159,26 @@ fn prose_is_kept_where_it_names_the_table() {
 }
 
 #[test]
+fn lines_that_begin_with_a_name_and_a_colon_are_items() {
+    let text = "The agency's lake\nerp/: a nightly dump. VOY_HDR: one row per voyage.\nStates are \
+                in CODES.\nops/port_calls: when a ship lay where\nquotes.csv: what was offered";
+    let of = |table| part("README.txt", text, table);
+    let erp = "erp/: a nightly dump. VOY_HDR: one row per voyage.\nStates are in CODES.";
+    assert_eq!(of("erp/VOY_HDR.csv"), erp);
+    let calls = "ops/port_calls: when a ship lay where";
+    assert_eq!(of("ops/port_calls.csv"), calls);
+    assert_eq!(of("sales/quotes.csv"), "quotes.csv: what was offered");
+    assert_eq!(of("erp/CODES.csv"), "");
+    // A word that could be any is a name where several lines have one.
+    let two = "orders: one row per order\npeople: who ordered";
+    assert_eq!(part("README.txt", two, "people.csv"), "people: who ordered");
+    assert_eq!(
+        part("README.txt", "Note: people come and go", "note.csv"),
+        ""
+    );
+}
+
+#[test]
 fn a_readme_of_a_folder_does_not_describe_tables_that_it_passes_over() {
     let of_readme = |text: &str, about: &About| {
         let readme = SharedText::of("d/README.md", SharedKind::Readme, text.to_owned()).unwrap();
