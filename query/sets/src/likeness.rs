@@ -40,7 +40,33 @@ const KINSHIP: f64 = 0.4;
 const KEPT: usize = 500_000;
 
 /// The best join of two tables, or that there is none.
-type Known = Option<Arc<Join>>;
+type Known = Option<Like>;
+
+/// How two tables join by likeness.
+#[derive(Clone)]
+struct Like {
+    join: Arc<Join>,
+    /// The same where the join graph has compared the tables: with less weight, if it is of counts.
+    compared: Arc<Join>,
+}
+
+impl Like {
+    fn of(join: Join, a: &TableColumns, b: &TableColumns) -> Like {
+        let weight = match is_of_counts(&join, a, b) {
+            true => CHANCE * join.weight,
+            false => join.weight,
+        };
+        let join = Arc::new(join);
+        let compared = match weight < join.weight {
+            true => Arc::new(Join {
+                weight,
+                ..Join::clone(&join)
+            }),
+            false => Arc::clone(&join),
+        };
+        Like { join, compared }
+    }
+}
 
 /// Joins of candidates by what the index holds of their columns, found when they are asked for and
 /// kept.
@@ -82,12 +108,14 @@ impl Likeness {
         }
         let keys: Vec<&TableKey> = tables.iter().map(|it| &it.table).collect();
         let mut of_graphs = graphs.among(&keys);
+        let has_compared =
+            |one: &TableKey, other: &TableKey| graphs.has_compared(&one.lake, &other.lake);
         let (mut joins, mut made) = (Vec::new(), Vec::new());
         for (a, b, known) in pairs {
             let (one, other) = (Side::of(&tables[a]), Side::of(&tables[b]));
             let join = known.unwrap_or_else(|| {
                 let join = one.zip(other).and_then(|(a, b)| a.best_join(&b));
-                let join = join.map(Arc::new);
+                let join = join.map(|it| Like::of(it, &tables[a], &tables[b]));
                 made.push(((tables[a].id, tables[b].id), join.clone()));
                 join
             });
@@ -95,17 +123,10 @@ impl Likeness {
             let kin = || kinship(&one.name, &other.name);
             let edge = of_graphs.remove(&(a, b));
             let edge = edge.and_then(|it| Join::of_edge(it, &one.lake, graphs.shows_values()));
-            let has_compared = graphs.has_compared(&one.lake, &other.lake);
-            let join =
-                join.map(
-                    |it| match has_compared && is_of_counts(&it, &tables[a], &tables[b]) {
-                        true => Arc::new(Join {
-                            weight: CHANCE * it.weight,
-                            ..Join::clone(&it)
-                        }),
-                        false => it,
-                    },
-                );
+            let join = join.map(|it| match has_compared(one, other) {
+                true => it.compared,
+                false => it.join,
+            });
             let join = better(edge, join, kin);
             joins.extend(join.map(|join| Joined {
                 first: a,
