@@ -30,7 +30,7 @@ impl MostTables {
     /// What is said of a lake that is too large.
     pub fn note(self, size: GraphSize) -> String {
         format!(
-            "what joins is not looked for: the lake has {} tables of {} columns, and {} are allowed, with {COLUMNS_A_TABLE} columns each; --join-tables N raises that, at about 6 KB of memory a column",
+            "what joins is not looked for: the lake has at least {} tables of {} columns, and {} are allowed, with {COLUMNS_A_TABLE} columns each; --join-tables N raises that, at about 6 KB of memory a column",
             size.tables, size.columns, self.0
         )
     }
