@@ -42,6 +42,7 @@ mod edge;
 mod id;
 mod name;
 mod relation;
+mod short;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -54,6 +55,7 @@ pub use compare::{Compared, compare};
 pub use edge::{Cardinality, Edge, EdgeKind, Evidence, Millionths};
 pub use id::{ColumnId, Place, TableId};
 pub use name::Name;
+pub use short::{Short, Way as ShortWay};
 pub use table::{
     Column, ColumnFacts, Kind, Reference, Role, Table, lookups, name_hash, value_counts,
 };

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::edge::Millionths;
+use crate::short::Short;
 
 /// Words that say what kind of thing a column is, and not of what.
 const GENERIC: [&str; 27] = [
@@ -296,30 +297,12 @@ fn are_short_for<'a>(
         match (short.next(), long.next()) {
             (None, None) => return any,
             (Some(one), Some(other)) if one == other => {}
-            (Some(one), Some(other)) if is_short_for(one, other) => any = true,
+            (Some(one), Some(other)) if Short::of(other).is_some_and(|it| it.is_surely_of(one)) => {
+                any = true
+            }
             _ => return false,
         }
     }
-}
-
-/// Whether `short` is what is left of `long` where letters are left out so that it ends in a
-/// consonant and has half of them at most, or all vowels are: `cust`, `dept` and `cstmr` of
-/// `customer` and `department`. The first letter stays.
-fn is_short_for(short: &str, long: &str) -> bool {
-    let count = short.chars().count();
-    if count < LETTERS || count + 1 >= long.chars().count() {
-        return false;
-    }
-    let is_half = 2 * count <= long.chars().count();
-    let ends = short.chars().last().is_some_and(|last| !is_vowel(last));
-    short.chars().next() == long.chars().next()
-        && (is_half && ends && is_within(short, long.chars())
-            || is_within(short, without_vowels(long)))
-}
-
-/// Whether letters are among others, in order.
-fn is_within(letters: &str, mut others: impl Iterator<Item = char>) -> bool {
-    letters.chars().all(|letter| others.any(|it| it == letter))
 }
 
 /// The words of a name in the singular, and whether they were plurals: split at what is no letter or
@@ -461,28 +444,6 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(Name::of_column(name).is_count(), expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn abbreviations_keep_the_first_letter_and_the_order() {
-        for (short, long, expected) in [
-            ("cust", "customer", true),
-            ("cstmr", "customer", true),
-            ("dept", "department", true),
-            ("drv", "driver", true),
-            ("prd", "product", true),
-            ("ord", "order", true),
-            ("emp", "employee", true),
-            // Vowels alone are left out where the word goes on.
-            ("age", "agency", false),
-            ("stm", "customer", false),
-            ("cs", "customer", false),
-            ("orders", "order", false),
-            ("book", "booking", false),
-            ("", "customer", false),
-        ] {
-            assert_eq!(is_short_for(short, long), expected, "{short} for {long}");
         }
     }
 

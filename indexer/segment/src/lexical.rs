@@ -31,7 +31,7 @@ use crate::directory::{SectionDirectory, clear_last_error, take_last_error};
 use crate::error::SegmentError;
 use crate::languages::{Language, MARK, TableLanguages, marked_into, pairs_into};
 use crate::near::Near;
-use crate::short::Short;
+use crate::short::ShortTerms;
 use crate::table::{Block, Field};
 use crate::whole;
 
@@ -379,7 +379,7 @@ impl LexicalReader {
     pub(crate) fn short(
         &self,
         field: Field,
-        short: &Short,
+        short: &ShortTerms,
         visit: &mut dyn FnMut(&str),
     ) -> Result<(), SegmentError> {
         let (_, inverted) = self.inverted(field)?;

@@ -170,7 +170,7 @@ pub use narrations::{
 pub use near::{Near, distance};
 pub use reader::{BlockMeta, SegmentReader};
 pub use shelf_rows::{ColumnFacts, ShelfRows, TableFacts, TextFacts};
-pub use short::Short;
+pub use short::ShortTerms;
 pub use sketches::Sketches;
 pub use snapshot::{
     CatalogEntry, DeletesEntry, JoinsEntry, SNAPSHOT_FORMAT, SegmentEntry, Snapshot, SnapshotInfo,

@@ -24,7 +24,7 @@ use crate::lexical::LexicalReader;
 use crate::map::map;
 use crate::near::Near;
 use crate::remote::{RemoteSegment, check_footer, check_size};
-use crate::short::Short;
+use crate::short::ShortTerms;
 use crate::snapshot::SegmentEntry;
 use crate::table::{BlockKind, Field, Shard};
 use crate::tables::SegmentTables;
@@ -564,15 +564,15 @@ impl SegmentReader {
         self.lexical.near(field, near, visit)
     }
 
-    /// Calls `visit` with each term of a field that a word is [written short](Short) as, in order:
-    /// of deleted blocks, too.
+    /// Calls `visit` with each term of a field that a word is [written short](ShortTerms) as, in
+    /// order: of deleted blocks, too.
     ///
     /// # Errors
     /// As [`SegmentReader::postings`].
     pub fn short(
         &self,
         field: Field,
-        short: &Short,
+        short: &ShortTerms,
         visit: &mut dyn FnMut(&str),
     ) -> Result<(), SegmentError> {
         self.lexical.short(field, short, visit)

@@ -100,6 +100,12 @@ pub fn expand_abbreviations(word: &str) -> &'static [&'static str] {
 /// things (`IP` is innings pitched, too) and are only made searchable.
 const SHOWN_FROM: usize = 3;
 
+/// All abbreviations of the list and their meanings, in no order.
+pub fn abbreviations() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    let all = ABBREVIATIONS.iter();
+    all.map(|(short, meanings)| (*short, meanings.as_slice()))
+}
+
 /// A name as a person would say it: its words as they stand, with the abbreviations that mean one
 /// thing only spelled out.
 pub(crate) fn spoken(name: &str) -> String {

@@ -65,7 +65,7 @@ mod schema;
 
 pub use counter::{TokenCounter, WordCounter};
 pub use facts::{BlockKind, ColumnFacts, DocumentOptions, Field, TableFacts, TextBlock};
-pub use identifiers::{expand_abbreviations, split_identifier};
+pub use identifiers::{abbreviations, expand_abbreviations, split_identifier};
 
 /// A table's blocks: schema, rows, contexts, cells, in this order.
 pub fn documents(

@@ -2,17 +2,22 @@
 //! `qty`.
 //!
 //! A word of a question is looked up in the names of tables and columns as its
-//! [short forms](Short), too. A table that lacks the word and has one of them counts
+//! [short forms](ShortTerms), too. A table that lacks the word and has one of them counts
 //! [`SHORTENED`] of what it would count with a word that is as common: as many tables have it as
 //! have the word or a short form.
 //!
 //! Nothing is guessed where people say what is meant. A table whose texts (README, dictionary,
 //! comments) have the word has the word; one whose texts have the short form has it explained, and
 //! for it the short form is none. Words of how is asked ("average") and words in quotation marks
-//! have none.
+//! have none. What the list of common abbreviations spells out as another word is no short form:
+//! `dest` is "destination", and none of "destruction". Those of several meanings stay open: the
+//! list has not all of them.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use limn_segment::analyzer::analyze;
-use limn_segment::{BlockKind, Field, Short};
+use limn_segment::{BlockKind, Field, ShortTerms};
 
 use crate::absent::Looked;
 use crate::answer::Hit;
@@ -28,6 +33,22 @@ use crate::sums::{Scratch, Sums};
 const SHORTENED: f32 = 0.5;
 /// Short forms of a word that are looked up, of those that tables have: the first by their letters.
 const FORMS: usize = 32;
+
+/// The terms of what common abbreviations of one meaning are spelled out as, by theirs.
+static SPELLED_OUT: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
+    let all = limn_summary::abbreviations();
+    let one = all.filter_map(|(short, meanings)| match (&analyze(short)[..], meanings) {
+        ([term], [meaning]) => Some((term.clone(), analyze(meaning))),
+        _ => None,
+    });
+    one.collect()
+});
+
+/// Whether a term is a common abbreviation, and not of a word.
+fn is_another(term: &str, of: &str) -> bool {
+    let terms = SPELLED_OUT.get(term);
+    terms.is_some_and(|terms| !terms.iter().any(|it| it == of))
+}
 
 /// A short form of a question's word that some table has which lacks the word.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,7 +114,7 @@ pub(crate) fn add_short(
         return Ok(());
     };
     let lower = word.written.to_lowercase();
-    let Some(short) = Short::of(without_s(&lower)).filter(|_| !is_asking_word(&lower)) else {
+    let Some(short) = ShortTerms::of(without_s(&lower)).filter(|_| !is_asking_word(&lower)) else {
         return Ok(());
     };
     if corpus.is_absent(&lower, Looked::Short) {
@@ -155,10 +176,10 @@ fn without_s(word: &str) -> &str {
     }
 }
 
-/// The terms of names that are short forms of a word, in order, but for its own.
+/// The terms of names that are short forms of a word, in order, but for its own and abbreviations of others.
 fn terms(
     corpus: &Corpus,
-    short: &Short,
+    short: &ShortTerms,
     own: &str,
     deadline: Deadline,
 ) -> Result<Vec<String>, RetrievalError> {
@@ -166,7 +187,7 @@ fn terms(
     for segment in &corpus.segments {
         deadline.check()?;
         segment.reader.short(Field::Names, short, &mut |term| {
-            if term != own {
+            if term != own && !is_another(term, own) {
                 found.push(term.to_owned());
             }
         })?;

@@ -79,6 +79,21 @@ fn what_a_text_says_of_a_short_form_holds() {
 }
 
 #[test]
+fn a_common_abbreviation_of_another_word_is_no_short_form() {
+    let tables = [
+        table("trips", "\ttrips\ndest", &[], &[], ""),
+        table("rocks", "\trocks\nmin", &[], &[], ""),
+    ];
+    let searcher = searcher(&tables, 2);
+    // `dest` is "destination".
+    assert!(found(&searcher, "destruction").0.is_empty());
+    assert_eq!(found(&searcher, "destination").0.len(), 1);
+    // `min` may be "minimum" and "minute", or something else.
+    assert_eq!(found(&searcher, "minimum").0.len(), 1);
+    assert_eq!(found(&searcher, "mineral").0.len(), 1);
+}
+
+#[test]
 fn a_word_that_is_misspelt_is_what_is_meant() {
     let tables = [
         table("crm", "\tcrm\ncustomer\ncust", &[], &[], ""),
