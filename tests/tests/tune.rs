@@ -206,6 +206,20 @@ fn noise_and_a_few_questions_change_nothing() {
         "{}",
         none.stderr
     );
+    let one = questions.lines().map(|line| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        line["tables"] = json!(["t07"]);
+        line.to_string()
+    });
+    ground.write("one.jsonl", &one.collect::<Vec<_>>().join("\n"));
+    let one = ground.tune("--questions", "one.jsonl", &[]);
+    one.code_is(2);
+    let said = "all 60 questions have one table right, 't07'";
+    assert!(
+        one.stderr.contains(said) && one.stderr.contains("add questions"),
+        "{}",
+        one.stderr
+    );
     ground.write("torn.jsonl", "{\"question\": \"which\"");
     let torn = ground.tune("--questions", "torn.jsonl", &[]);
     torn.code_is(2);
@@ -304,7 +318,21 @@ fn a_node_that_follows_the_index_searches_with_them() {
     let node = Node::start(text(&ground.at("index")), &["--follow", "100ms"]);
     let path = format!("/v1/search?q={}", escaped(&question(5)));
     let score = || node.get(&path).ok()["results"][0]["score"].clone();
+    let ranking = || node.get(&path).ok()["ranking"].clone();
+    let by_agent = || {
+        let accept = ("accept", "application/json, text/event-stream");
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "find_tables", "arguments": {"question": question(5)}}});
+        let reply = node.send("POST", "/mcp", &[accept], Some(&call.to_string()));
+        reply.ok()["result"]["structuredContent"]["ranking"].clone()
+    };
     let before = score();
+    assert_eq!(
+        (ranking(), by_agent()),
+        (json!("learned"), json!("learned"))
+    );
+    let alone = node.get(&format!("{path}&alpha=1")).ok();
+    assert_eq!(alone["ranking"], "formula");
     let tuned = ground
         .tune("--questions", "questions.jsonl", &["--json"])
         .ok();
@@ -318,5 +346,6 @@ fn a_node_that_follows_the_index_searches_with_them() {
         score(),
         ground.search("index", &["-k", "5"])["results"][0]["score"]
     );
+    assert_eq!((ranking(), by_agent()), (json!("tuned"), json!("tuned")));
     assert_eq!(node.end(), Some(0));
 }

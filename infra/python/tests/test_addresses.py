@@ -38,6 +38,7 @@ def test_search(client: Client) -> None:
     assert (answer.modes.lexical, answer.modes.semantic, answer.modes.judge) == (True, True, False)
     assert answer.tables_searched == client.status().tables > 20
     assert answer.took_ms > 0 and answer.snapshot == 2
+    assert answer.ranking == "learned"
     assert answer.raw["results"][0] == best.raw and best.raw["table"] == best.name
 
 

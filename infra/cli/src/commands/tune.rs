@@ -258,8 +258,9 @@ fn print(report: &Report) -> io::Result<()> {
 
 fn verdict(helps: bool, finds: bool, kept: Option<u64>) -> String {
     match (helps, kept) {
-        _ if !finds => "the questions find tables of other questions as often as their own, and so say nothing of the \
-             ranking: the index stays as it is"
+        _ if !finds => "the questions find tables of other questions as often as their own, for theirs are wrong or \
+             mostly the same ones, and so say nothing of the ranking: the index stays as it is; give questions that \
+             ask for more different tables"
             .to_owned(),
         (true, Some(number)) => {
             format!("it helps: the index is searched with them, from snapshot {number} on")

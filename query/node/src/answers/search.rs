@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-use limn_retrieval::{Answer, Evidence, Hit, Query};
+use limn_retrieval::{Answer, Evidence, Hit, Query, ScoredBy};
 use limn_segment::{BlockKind, TableKey};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -121,6 +121,8 @@ pub struct SearchAnswer {
     pub question: String,
     /// The snapshot that was searched.
     pub snapshot: u64,
+    /// What its tables are scored by.
+    pub ranking: Ranking,
     /// The best grade of its tables; null without any.
     pub grade: Option<Grade>,
     /// The tables, best first; of a set in the order of its plan.
@@ -138,6 +140,29 @@ pub struct SearchAnswer {
     pub notes: Vec<String>,
     /// How long it took, in milliseconds.
     pub took_ms: f64,
+}
+
+/// What scores tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ranking {
+    /// limn's formula, and features of tables by limn's own weights.
+    Learned,
+    /// The formula, and features by the index's own weights, which `limn tune` has fitted.
+    Tuned,
+    /// The formula alone, as where `alpha` is 0 or 1.
+    Formula,
+}
+
+impl Ranking {
+    fn of(scored_by: ScoredBy) -> Ranking {
+        match scored_by {
+            ScoredBy::Learned => Ranking::Learned,
+            // The only other weights that a node has.
+            ScoredBy::Tuned | ScoredBy::Given => Ranking::Tuned,
+            ScoredBy::Formula | ScoredBy::Plain => Ranking::Formula,
+        }
+    }
 }
 
 /// The ways in which a question was answered.
@@ -354,6 +379,7 @@ pub(super) async fn written(
     Ok(SearchAnswer {
         question: answer.question,
         snapshot: answer.snapshot,
+        ranking: Ranking::of(answer.ranking),
         grade: answer.grade.map(Grade::of),
         modes: Modes {
             lexical: true,

@@ -239,6 +239,7 @@ pub(super) fn found(answer: &SearchAnswer, is_long: bool) -> Value {
         .collect();
     let mut found = json!({
         "tables": tables,
+        "ranking": answer.ranking,
         "grade": answer.grade,
         "retrieval": answer.modes,
         "tables_searched": answer.tables_searched,

@@ -20,6 +20,8 @@ pub struct QuestionFeatures {
     pub question: String,
     /// The tables that it needs.
     pub gold: Vec<String>,
+    /// Those of them that the index lacks, which no candidate is.
+    pub missing: Vec<String>,
     /// Its candidates in the order of the formula, the first 50.
     pub candidates: Vec<CandidateFeatures>,
 }
@@ -65,9 +67,12 @@ pub fn features(
             features: it.features,
         }
     };
+    let missing = question.tables.iter();
+    let missing = missing.filter(|it| !searcher.has_table(it));
     Ok(QuestionFeatures {
         question: query.text,
         gold: question.tables.clone(),
+        missing: missing.cloned().collect(),
         candidates: ranking.tables.into_iter().map(candidate).collect(),
     })
 }

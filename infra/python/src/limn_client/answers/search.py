@@ -181,6 +181,9 @@ class SearchAnswer(Rows[Hit], Linked):
     question: str
     #: The snapshot that was searched.
     snapshot: int
+    #: What its tables are scored by: ``"learned"``, limn's formula with limn's own weights; ``"tuned"``, with the index's own (`limn tune`);
+    #: ``"formula"``, without any; ``None`` where an older node does not say.
+    ranking: Optional[str]
     #: The best grade of its tables; ``None`` without any, and where an older node does not say.
     grade: Optional[str]
     #: The tables, best first; of a set in the order of its plan.

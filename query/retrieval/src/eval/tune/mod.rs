@@ -122,7 +122,8 @@ pub struct Tuning {
 /// Computes on `options.threads` threads.
 ///
 /// # Errors
-/// Fewer than [`LEAST_QUESTIONS`] of the questions can take part; the first search that fails.
+/// Fewer than [`LEAST_QUESTIONS`] of the questions can take part, or one table answers all of them;
+/// the first search that fails.
 pub fn tune(
     searcher: &Searcher,
     questions: &TuningQuestions,
@@ -136,6 +137,15 @@ pub fn tune(
     settled.truncate(MOST_QUESTIONS);
     if settled.len() < LEAST_QUESTIONS {
         return Err(too_few(settled.len(), left_out));
+    }
+    if let Some(table) = only_table(searcher, &settled) {
+        return Err(RetrievalError::Tuning {
+            reason: format!(
+                "all {} questions have one table right, '{table}': whatever favours it would be taken for what \
+                 helps; add questions that other tables answer, limn bench make makes some",
+                settled.len()
+            ),
+        });
     }
     let asked = in_parallel(settled.len(), options.threads, |at| {
         let (question, tables) = &settled[at];
@@ -163,6 +173,14 @@ pub fn tune(
         weights,
         helps: weights != Weights::LEARNED && finds && gain.is_worth_keeping(),
     })
+}
+
+/// The table that answers all questions, if it is one.
+fn only_table<'a>(searcher: &Searcher, questions: &[(&str, Vec<&'a str>)]) -> Option<&'a str> {
+    let tables = questions.iter().flat_map(|(_, tables)| tables);
+    let mut tables = tables.copied().filter(|it| searcher.has_table(it));
+    let first = tables.next()?;
+    tables.all(|it| it == first).then_some(first)
 }
 
 fn too_few(usable: usize, left_out: LeftOut) -> RetrievalError {
