@@ -256,6 +256,13 @@ fn fewer_dimensions_are_the_first_ones_scaled_to_length_one() {
         error.contains("65") && error.contains("expected 1 to 64"),
         "{error}"
     );
+    let carded = copy("bert");
+    write(carded.path(), "limn.json", &json!({"dimensions": 65}));
+    let by_card = open(carded.path()).unwrap_err().to_string();
+    assert!(
+        by_card.contains("of which 65 are asked for; expected 1 to 64") && !by_card.contains('\n'),
+        "{by_card}"
+    );
 }
 
 #[test]

@@ -318,6 +318,8 @@ pub fn pairs_into(text: &str, visit: &mut impl FnMut(&str)) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn terms(text: &str, language: Option<Language>) -> Vec<String> {
@@ -366,7 +368,55 @@ mod tests {
         }
     }
 
+    /// A language, and words in its letters: in large and small ones, with marks and decorations.
+    fn in_own_letters() -> impl Strategy<Value = (Language, Vec<String>)> {
+        (0..Language::ALL.len()).prop_flat_map(|at| {
+            let language = Language::ALL[at];
+            let word = match language {
+                Language::Greek => "[Α-Ωα-ωάέήίόύώϊϋΐΰ\u{1f00}-\u{1f07}]{1,12}(ς|ων|ους|ατα)?",
+                Language::Russian => "[А-Яа-яёЁ\u{450}-\u{45f}]{1,12}(ами|ов|ость|ться)?",
+                Language::Arabic => {
+                    "(ال|و|ب)?[\u{621}-\u{64a}\u{64b}-\u{652}\u{670}-\u{6d3}]{1,12}(ات|ين|ها)?"
+                }
+                Language::Tamil => {
+                    "[\u{b85}-\u{b95}\u{ba8}-\u{bb9}\u{bbe}-\u{bc8}\u{bcd}]{1,12}(கள்|இல்)?"
+                }
+                Language::Turkish => "[a-zA-ZçğıöşüÇĞİÖŞÜ]{1,12}(lar|ların|'da)?",
+                _ => "[a-zA-ZäöüßåæøéèêàçñõãâîșțőűÄÉ]{1,12}(en|ene|es|ção|ités|jaan)?",
+            };
+            (Just(language), proptest::collection::vec(word, 1..6))
+        })
+    }
+
     proptest::proptest! {
+        #[test]
+        fn words_in_a_languages_own_letters_have_its_marked_stems((language, words) in in_own_letters()) {
+            let (mark, mut of_each) = (format!("{MARK}{}{MARK}", language.code()), Vec::new());
+            for text in &words {
+                let found = terms(text, Some(language));
+                let mut expected = 0;
+                spelled(text, &mut |folded, _| {
+                    let own = folded.chars().next().and_then(Language::of_letter);
+                    let is_own = match language.has_script() {
+                        true => own == Some(language),
+                        false => folded.bytes().all(|byte| byte.is_ascii_lowercase()),
+                    };
+                    let is_long = folded.chars().count() >= SHORTEST;
+                    expected += usize::from(is_own && is_long && !language.is_function_word(folded));
+                });
+                prop_assert!((expected..=2 * expected).contains(&found.len()), "{text}: {found:?}");
+                for term in &found {
+                    let stem = term.strip_prefix(&mark).unwrap_or_default();
+                    prop_assert!(!stem.is_empty(), "{text}: {found:?}");
+                    prop_assert_eq!(stem, stem.to_lowercase());
+                    prop_assert!(!stem.contains(char::is_whitespace) && !stem.contains(MARK));
+                }
+                of_each.extend(found);
+            }
+            // Each word by itself, whatever was stemmed before it.
+            prop_assert_eq!(terms(&words.join(" "), Some(language)), of_each);
+        }
+
         #[test]
         fn english_letters_have_no_marked_term(text in "[ -~]{0,80}") {
             proptest::prop_assert_eq!(terms(&text, None), Vec::<String>::new());
