@@ -3,7 +3,8 @@
 //! **Names.** A question that is a name (`promo_code`, `column promo_code`), and what it quotes or
 //! writes as an identifier (`customers."promo code"`, `sales/orders`, `CustomerID`), may be the
 //! name of a table, a file or a column. Plain words in a longer question are none: "which customers
-//! used a promo code" asks for no column.
+//! used a promo code" asks for no column. Nor does one of more than eight words that quotes a title,
+//! which begins with a capital: of "Home", the song, a table with home games is not meant.
 //!
 //! **Values.** Two to four words in a row, what is quoted, a code or another word that the analyzer
 //! takes apart, and the whole question may be a value.
@@ -18,7 +19,7 @@ use limn_segment::analyzer::analyze;
 use limn_segment::whole::{Whole, is_code, key};
 
 use crate::question::says_nothing;
-use crate::spans::{WORDS, visit};
+use crate::spans::{WORDS, quoted, visit};
 
 /// Values that are looked up among many.
 const AMONG_MANY: usize = 16;
@@ -95,8 +96,11 @@ impl Asked {
         self.add_name(question, ANY, false);
         let (rest, of) = without_kind(question);
         self.add_name(rest, of, false);
+        let is_long = question.split_whitespace().count() > SHORT;
         for quoted in quoted(question) {
-            self.add_name(quoted, ANY, false);
+            let quoted = trimmed(quoted);
+            let is_title = is_long && is_name(quoted) && !is_identifier(quoted);
+            self.add_name(quoted, if is_title { TABLE } else { ANY }, false);
         }
         for word in question.split_whitespace().take(WORDS) {
             let word = trimmed(word);
@@ -271,45 +275,6 @@ pub(crate) fn is_kind(word: &str) -> bool {
     kind(word).is_some()
 }
 
-/// What stands between quotation marks.
-pub(crate) fn quoted(question: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut rest = question;
-    let mut before = ' ';
-    while let Some(c) = rest.chars().next() {
-        let after = &rest[c.len_utf8()..];
-        let closing = match c {
-            '"' => Some('"'),
-            '`' => Some('`'),
-            '\u{201c}' | '\u{201e}' => Some('\u{201d}'),
-            '\u{ab}' => Some('\u{bb}'),
-            // Not an apostrophe.
-            '\'' if !before.is_alphanumeric() => Some('\''),
-            _ => None,
-        };
-        let end = closing.and_then(|closing| {
-            after.match_indices(closing).map(|(at, _)| at).find(|end| {
-                let next = after[end + closing.len_utf8()..].chars().next();
-                closing != '\'' || !next.is_some_and(char::is_alphanumeric)
-            })
-        });
-        match end {
-            Some(end) if end > 0 => {
-                found.push(&after[..end]);
-                rest = &after[end..];
-                // The closing mark opens nothing.
-                rest = rest.chars().next().map_or("", |c| &rest[c.len_utf8()..]);
-                before = ' ';
-            }
-            _ => {
-                rest = after;
-                before = c;
-            }
-        }
-    }
-    found
-}
-
 /// Without what stands around it.
 pub(crate) fn trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| !c.is_alphanumeric())
@@ -396,6 +361,34 @@ mod tests {
         let plain =
             "Did the U.S. sell well-known cars and/or e.g. 12.5 % of A/B in 3.5 days to others?";
         assert!(names(plain).len() <= 2, "{:?}", names(plain));
+    }
+
+    #[test]
+    fn a_title_that_a_long_question_quotes_is_no_columns_name() {
+        let of = |question: &str, key: &str| {
+            let names = Asked::of(question).names;
+            names.iter().find(|it| it.key == key).map(|it| it.of)
+        };
+        for (question, key, expected) in [
+            (
+                "when did she sing the single \"Home,\" and with whom on stage?",
+                "home",
+                TABLE,
+            ),
+            (
+                "when did she sing the single \"home\" and with whom on stage?",
+                "home",
+                ANY,
+            ),
+            ("which tables have a \"Home\"?", "home", ANY),
+            (
+                "who is meant by the \"CustomerID\" of the rows that came last?",
+                "customerid",
+                ANY,
+            ),
+        ] {
+            assert_eq!(of(question, key), Some(expected), "{question}");
+        }
     }
 
     #[test]

@@ -23,13 +23,13 @@ use crate::scoring::{Formula, idf};
 use crate::shortened::{ShortForm, add_short};
 use crate::spelling::{Meant, corrected, meant};
 use crate::sums::{Held, Scratch, Sums};
-use crate::wholes::{HeldValue, Wholes};
+use crate::wholes::Wholes;
 
 /// What a word counts that is searched as another, of what it counts where it is written so.
 const MISSPELT: f32 = 0.5;
 /// What an unknown word counts in the question, of what a word that one table has counts: a value
 /// that the sample lacks is unknown, too.
-const UNKNOWN: f32 = 0.5;
+pub(crate) const UNKNOWN: f32 = 0.5;
 /// A part of a code of at most so many characters is short.
 const SHORT_PART: usize = 2;
 
@@ -48,6 +48,8 @@ pub(crate) struct Found {
     pub(crate) short: Vec<ShortForm>,
     /// Words that occur nowhere, as written.
     pub(crate) unknown: Vec<String>,
+    /// Terms of function words of the index's languages, which are not searched.
+    pub(crate) idle: Vec<String>,
     /// Whether all words of the question are codes or numbers, of which meaning says nothing.
     pub(crate) is_exact: bool,
     /// What the words of the question are worth.
@@ -59,46 +61,6 @@ impl Found {
     pub(crate) fn holds(&self, word: &Word) -> bool {
         let mut values = self.wholes.values.iter();
         values.any(|value| value.words.contains(&word.at))
-    }
-
-    /// Whether the question is nothing but values that tables have: one as a whole, or codes and
-    /// numbers.
-    pub(crate) fn is_all_values(&self, question: &Question) -> bool {
-        let is_whole = |value: &HeldValue| value.words == (0..question.asked.words);
-        let is_known = |word: &Word| {
-            let mut known = self.known.iter();
-            self.holds(word) || known.any(|(term, _)| word.terms.contains(term))
-        };
-        let is_word = question.asked.words == 1 && !self.wholes.words.is_empty();
-        self.wholes.values.iter().any(is_whole)
-            || is_word
-            || (question.words.iter().all(Word::is_exact) && question.words.iter().any(is_known))
-    }
-
-    /// The share of the question, by what its words are worth, that are values which tables have:
-    /// codes, numbers, names and what is quoted. 1 where it is nothing else.
-    pub(crate) fn share_of_values(&self, question: &Question, tables: usize) -> f32 {
-        if self.is_all_values(question) {
-            return 1.0;
-        }
-        let values = self.wholes.values.iter().filter(|value| value.is_distinct);
-        let is_within = |word: &Word| values.clone().any(|it| it.words.contains(&word.at));
-        let mut worth: f32 = values.clone().map(|value| value.idf).sum();
-        let mut others = 0.0;
-        for word in question.words.iter().filter(|word| !is_within(word)) {
-            let mut known = self.known.iter();
-            let of_word = known.find(|(term, _)| word.terms.contains(term));
-            let of_word = of_word.map_or(UNKNOWN * idf(tables as u64, 0), |(_, worth)| *worth);
-            let mut held = self.wholes.words.iter();
-            match held.any(|held| word.terms.contains(&held.term)) {
-                true => worth += of_word,
-                false => others += of_word,
-            }
-        }
-        match worth > 0.0 {
-            true => worth / (worth + others),
-            false => 0.0,
-        }
     }
 
     /// Which of the known terms a table has, by their places, those of values among many and of
@@ -177,6 +139,7 @@ pub(crate) fn score_tables(
     }
     walk.add_unknown(question, (&idle, languages), embedder)?;
     let mut found = walk.found;
+    found.idle.extend(idle);
     // As it is meant, it may be a name.
     if found.wholes.names.is_empty()
         && let Some(text) = corrected(&question.text, &found.meant)
@@ -301,6 +264,7 @@ impl Walk<'_> {
         for word in unknown {
             // It may be alone, and say nothing all the same.
             if word.terms.iter().all(is_function_word) {
+                self.found.idle.extend(word.terms);
                 continue;
             }
             let Some(meant) = meant(self.corpus, &word, embedder, self.deadline)? else {

@@ -6,8 +6,9 @@ use std::sync::LazyLock;
 use limn_segment::analyzer::analyze;
 use limn_segment::whole::is_code;
 
-use crate::asked::{Asked, is_kind, quoted};
+use crate::asked::{Asked, is_kind};
 use crate::inflected::{Spellings, pairs};
+use crate::spans::quoted;
 
 const LIST: &str = include_str!("stopwords.txt");
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use limn_segment::whole::{codes, key};
 
-use crate::asked::{quoted, trimmed};
+use crate::asked::trimmed;
 use crate::question::says_nothing;
 
 /// Words of a question that are looked at for names and values.
@@ -79,6 +79,45 @@ pub(crate) fn visit(question: &str, visit: &mut impl FnMut(&str, Range<usize>, b
         visit(word, at..at + 1, false);
         codes(word, &mut |code| visit(code, at..at + 1, false));
     }
+}
+
+/// What stands between quotation marks.
+pub(crate) fn quoted(question: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = question;
+    let mut before = ' ';
+    while let Some(c) = rest.chars().next() {
+        let after = &rest[c.len_utf8()..];
+        let closing = match c {
+            '"' => Some('"'),
+            '`' => Some('`'),
+            '\u{201c}' | '\u{201e}' => Some('\u{201d}'),
+            '\u{ab}' => Some('\u{bb}'),
+            // Not an apostrophe.
+            '\'' if !before.is_alphanumeric() => Some('\''),
+            _ => None,
+        };
+        let end = closing.and_then(|closing| {
+            after.match_indices(closing).map(|(at, _)| at).find(|end| {
+                let next = after[end + closing.len_utf8()..].chars().next();
+                closing != '\'' || !next.is_some_and(char::is_alphanumeric)
+            })
+        });
+        match end {
+            Some(end) if end > 0 => {
+                found.push(&after[..end]);
+                rest = &after[end..];
+                // The closing mark opens nothing.
+                rest = rest.chars().next().map_or("", |c| &rest[c.len_utf8()..]);
+                before = ' ';
+            }
+            _ => {
+                rest = after;
+                before = c;
+            }
+        }
+    }
+    found
 }
 
 #[cfg(test)]

@@ -78,6 +78,30 @@ fn function_words_of_the_indexs_languages_are_not_unknown() {
 }
 
 #[test]
+fn function_words_are_no_part_of_what_a_question_asks_beside_values() {
+    let mut lake = lake();
+    lake.push(table(
+        "de/teile",
+        "teile\nnummer\nfarbe",
+        &["RAL-6005 | moosgr\u{fc}n"],
+        &[],
+        "",
+    ));
+    let searcher = searcher(&lake, 1);
+    let share = |text: &str| {
+        let query = query(text, 5, Mode::Limn);
+        let found = searcher.candidates(&query, 5).unwrap().found;
+        let question = crate::question::Question::new(text, false);
+        (found.share_of_values(&question, lake.len()), found.idle)
+    };
+    let (alone, none) = share("Farbe RAL-6005");
+    let (among, idle) = share("welche Farbe ist die von RAL-6005");
+    assert!(none.is_empty() && idle.len() >= 3, "{none:?} {idle:?}");
+    assert!(alone > 0.0 && alone < 1.0, "{alone}");
+    assert_eq!(among, alone);
+}
+
+#[test]
 fn names_in_an_english_question_are_no_function_words() {
     let mut lake = lake();
     lake.push(table("en/la", "route\nla", &["2 | Lisbon"], &[], ""));
