@@ -95,7 +95,7 @@ fn function_words_are_no_part_of_what_a_question_asks_beside_values() {
         (found.share_of_values(&question, lake.len()), found.idle)
     };
     let (alone, none) = share("Farbe RAL-6005");
-    let (among, idle) = share("welche Farbe ist die von RAL-6005");
+    let (among, idle) = share("welche Farbe ist es mit RAL-6005");
     assert!(none.is_empty() && idle.len() >= 3, "{none:?} {idle:?}");
     assert!(alone > 0.0 && alone < 1.0, "{alone}");
     assert_eq!(among, alone);
