@@ -13,7 +13,9 @@ use limn_formats::Fingerprint;
 
 use self::texts::reaching;
 
+use super::whole::{Layout, layout, layout_declared};
 use super::*;
+use crate::table_name::TableName;
 
 fn object(path: &str) -> ObjectRecord {
     ObjectRecord {
