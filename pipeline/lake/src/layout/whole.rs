@@ -1,6 +1,6 @@
 //! Layouts with all their groups, for tests.
 
-use limn_formats::{FileError, Objects};
+use limn_formats::{FileError, ObjectRecord};
 
 use super::{Contexts, Declared, Group, Ignored, LogTable};
 
@@ -24,16 +24,12 @@ impl From<super::Layout> for Layout {
     }
 }
 
-pub(crate) fn layout(
-    objects: impl Into<Objects>,
-    registered: &Contexts,
-    root_name: &str,
-) -> Layout {
+pub(crate) fn layout(objects: Vec<ObjectRecord>, registered: &Contexts, root_name: &str) -> Layout {
     super::layout(objects, registered, root_name).into()
 }
 
 pub(crate) fn layout_declared(
-    objects: impl Into<Objects>,
+    objects: Vec<ObjectRecord>,
     logged: Vec<LogTable>,
     registered: &Contexts,
     declared: &Declared,
