@@ -5,8 +5,7 @@
 //!
 //! - `differences`: the dataflow that `limn index` runs, which keeps what differs;
 //! - `members`: one that keeps all members of both sides, as limn did first;
-//! - `members-alone`: no dataflow, only what makes the members that the other two are fed;
-//! - `layout`, `plan`: what comes before the dataflow: a listing laid out into groups, and planned.
+//! - `members-alone`: no dataflow, only what makes the members that the other two are fed.
 //!
 //! Of a thousand objects one was changed, added or removed since it was published. Epochs are cut
 //! and fed as a run does it. What comes out is checked: just the groups that were edited. One line
@@ -15,22 +14,16 @@
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use differential_dataflow::VecCollection;
 use differential_dataflow::input::InputSession;
-use limn_formats::{Format, ObjectRecord, ReadOptions};
-use limn_lake::{Contexts, Group, GroupKey, GroupKind, TableFile, TableName, layout};
+use limn_formats::{Format, ObjectRecord};
+use limn_lake::{Group, GroupKey, GroupKind, TableFile, TableName};
+use limn_pipeline::RunOptions;
 use limn_pipeline::changes::{Change, Epoch, GroupId, MemberId, changed_groups, side};
-use limn_pipeline::listing::Listing;
-use limn_pipeline::plan::{Planner, members};
-use limn_pipeline::published::Published;
-use limn_pipeline::read::Reader;
-use limn_pipeline::scope::Part;
-use limn_pipeline::{Progress, RunOptions};
-use limn_profile::Redact;
-use limn_store::Store;
+use limn_pipeline::plan::members;
 use timely::Config;
 use timely::dataflow::ProbeHandle;
 use timely::worker::Worker;
@@ -355,48 +348,6 @@ fn dataflow(objects: u64, workers: usize, all: bool) -> (Measured, BTreeMap<&'st
     (measured, kinds)
 }
 
-/// A listing of the lake as it is.
-fn listing(objects: u64) -> Vec<ObjectRecord> {
-    let tables = tables(objects);
-    let mut listed = Vec::new();
-    for table in tables {
-        listed.extend(table.objects(&table.directory(), true));
-    }
-    listed
-}
-
-/// What the planner does of a listing before an index exists.
-fn plan(objects: Vec<ObjectRecord>) -> (u64, usize) {
-    let store = Store::in_memory();
-    let published = Arc::new(Published::default());
-    let reader = Reader::new(
-        store,
-        Arc::clone(&published),
-        ReadOptions::default(),
-        1 << 28,
-        Arc::new(Progress::default()),
-    );
-    let planner = Planner::new(
-        "lake",
-        Arc::new(reader),
-        published,
-        (SETTINGS, Redact::Off),
-        true,
-        &RunOptions::default(),
-    );
-    let listing = Listing {
-        part: Part::whole(),
-        objects,
-        ..Listing::default()
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    let plan = black_box(runtime.block_on(planner.plan(listing)));
-    let groups = plan.epochs.iter().map(|epoch| epoch.groups.len() as u64);
-    (groups.sum(), plan.epochs.len())
-}
-
 fn peak_rss_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status
@@ -428,7 +379,7 @@ fn main() {
         .next()
         .map_or(2, |workers| workers.parse().unwrap());
     let mut measured = serde_json::json!({ "what": what, "objects": objects });
-    let (started, mut before) = (Instant::now(), 0.0);
+    let started = Instant::now();
     let seconds = match what.as_str() {
         "differences" | "members" => {
             let (run, kinds) = dataflow(objects, workers, what == "members");
@@ -445,26 +396,9 @@ fn main() {
             measured["members"] = made.into();
             started.elapsed().as_secs_f64()
         }
-        "layout" | "plan" => {
-            let listed = listing(objects);
-            measured["listing_peak_rss_bytes"] = peak_rss_bytes().into();
-            before = cpu_seconds();
-            let started = Instant::now();
-            let groups = if what == "plan" {
-                let (groups, epochs) = plan(listed);
-                measured["epochs"] = epochs.into();
-                groups
-            } else {
-                black_box(layout(listed, &Contexts::new(), "lake"))
-                    .groups
-                    .len() as u64
-            };
-            measured["groups"] = groups.into();
-            started.elapsed().as_secs_f64()
-        }
         other => panic!("{other} is nothing to measure"),
     };
-    let cpu = cpu_seconds() - before;
+    let cpu = cpu_seconds();
     measured["seconds"] = seconds.into();
     measured["cpu_seconds"] = cpu.into();
     measured["cpu_nanoseconds_per_object"] = (cpu * 1e9 / objects as f64).into();

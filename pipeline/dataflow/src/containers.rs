@@ -57,10 +57,14 @@ impl Listing {
         selection: &Selection,
         options: &ReadOptions,
     ) {
-        let containers: Vec<ObjectRecord> = self
-            .objects
-            .extract_if(.., |object| is_container(&object.path))
-            .collect();
+        let mut containers: Vec<ObjectRecord> = Vec::new();
+        self.objects.retain(|object| {
+            let is_container = is_container(object.path);
+            if is_container {
+                containers.push(object.record());
+            }
+            !is_container
+        });
         if containers.is_empty() {
             return;
         }

@@ -9,7 +9,6 @@
 mod graph;
 pub mod sleep;
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, TryRecvError};
@@ -27,7 +26,7 @@ use crate::changes::{Epoch, GroupId, MemberUpdate};
 use crate::cluster::{Allocators, Cluster};
 use crate::error::{Fatal, PipelineError};
 use crate::job::{Inputs, Job, Stages, build, build_graph};
-use crate::plan::EpochPlan;
+use crate::plan::{EpochPlan, Epochs};
 use crate::progress::Progress;
 use crate::publish::PublishedEpoch;
 use crate::select::Work;
@@ -49,7 +48,7 @@ pub struct Driven {
 
 /// Epochs to drive, and who receives what came of them.
 struct ToDrive {
-    epochs: VecDeque<EpochPlan>,
+    epochs: Epochs,
     progress: Arc<Progress>,
     done: oneshot::Sender<Driven>,
 }
@@ -126,7 +125,7 @@ impl Dataflow {
     pub async fn round(
         &mut self,
         stages: Arc<Stages>,
-        epochs: VecDeque<EpochPlan>,
+        epochs: Epochs,
         progress: &Arc<Progress>,
     ) -> Result<Driven, PipelineError> {
         let mut given_up = GivenUp(Some(Arc::clone(&self.job.fatal)));
@@ -323,7 +322,7 @@ struct Driver {
 /// A round that is driven.
 struct Driving {
     stages: Arc<Stages>,
-    epochs: VecDeque<EpochPlan>,
+    epochs: Epochs,
     /// Its first epoch.
     first: Epoch,
     /// Set when the lake's own epochs are published.
@@ -382,7 +381,7 @@ impl Driver {
     fn carry_out(
         &mut self,
         worker: &mut Worker,
-        epochs: VecDeque<EpochPlan>,
+        epochs: Epochs,
         published: &mpsc::Receiver<PublishedEpoch>,
         progress: &Progress,
     ) -> Driven {
@@ -399,15 +398,16 @@ impl Driver {
         loop {
             self.graph.go_on();
             if self.job.stop.is_cancelled() {
-                round.driven.left += round.epochs.len();
-                round.epochs.clear();
+                round.driven.left += round.epochs.left();
+                round.epochs = Epochs::default();
             }
-            while !round.epochs.is_empty() && self.under_way() < self.epochs_in_flight {
-                if let Some(epoch) = round.epochs.pop_front() {
-                    self.feed(epoch);
+            while self.under_way() < self.epochs_in_flight {
+                match round.epochs.next() {
+                    Some(epoch) => self.feed(epoch),
+                    None => break,
                 }
             }
-            let lake_is_published = round.epochs.is_empty() && self.under_way() == 0;
+            let lake_is_published = round.epochs.left() == 0 && self.under_way() == 0;
             // Whatever is published was reported before the frontier passed it.
             round.take_in(published);
             if lake_is_published && round.narrating.is_none() {

@@ -124,9 +124,14 @@ impl Listing {
                 Some(folder) => ignored.ignores(&format!("{folder}/")),
                 None => ignored.ignores(path),
             };
-            let left_out = self.objects.extract_if(.., |object| ignores(&object.path));
-            self.left_out.extend(left_out.map(|object| object.path));
-            self.beside.retain(|object| !ignored.ignores(&object.path));
+            self.objects.retain(|object| {
+                let is_kept = !ignores(object.path);
+                if !is_kept {
+                    self.left_out.push(object.path.to_owned());
+                }
+                is_kept
+            });
+            self.beside.retain(|object| !ignored.ignores(object.path));
         }
         self.ignore_files = ignored;
         self.declared = declared;
@@ -136,15 +141,18 @@ impl Listing {
         for (folder, name, path, fault) in unread {
             if name == IGNORE_FILE {
                 let is_there = |path: &str| is_within(path, &folder);
-                self.objects.retain(|object| !is_there(&object.path));
-                self.beside.retain(|object| !is_there(&object.path));
+                self.objects.retain(|object| !is_there(object.path));
+                self.beside.retain(|object| !is_there(object.path));
                 self.unlisted.push(folder);
             } else {
                 // It speaks of the files of its folder alone.
-                let held = self
-                    .objects
-                    .extract_if(.., |object| parent(&object.path) == folder);
-                self.unlisted.extend(held.map(|object| object.path));
+                self.objects.retain(|object| {
+                    let is_held = parent(object.path) == folder;
+                    if is_held {
+                        self.unlisted.push(object.path.to_owned());
+                    }
+                    !is_held
+                });
             }
             let object = lake.object_url(&path);
             self.failures.push(Failure {
@@ -161,22 +169,21 @@ impl Listing {
     /// Folders that have a `.limn.yaml`, and where such names are not listed those that may have
     /// one.
     fn declaring_folders(&self, is_unlisted: bool) -> BTreeSet<String> {
-        let listed = self.objects.iter().chain(&self.beside);
-        let may = listed.filter(|object| is_unlisted || is_declared_file(&object.path));
-        may.map(|object| parent(&object.path).to_owned()).collect()
+        let listed = self.objects.iter().chain(self.beside.iter());
+        let may = listed.filter(|object| is_unlisted || is_declared_file(object.path));
+        may.map(|object| parent(object.path).to_owned()).collect()
     }
 
     /// Folders that have such a file or may have one unlisted: above the part of the lake that was
     /// listed, and on a store that does not list such names.
     fn ignore_folders(&self, is_unlisted: bool) -> BTreeSet<String> {
-        let listed = self.objects.iter().chain(&self.beside);
-        let named = listed.filter(|object| is_ignore_file(&object.path));
-        let mut folders: BTreeSet<String> = named
-            .map(|object| parent(&object.path).to_owned())
-            .collect();
+        let listed = self.objects.iter().chain(self.beside.iter());
+        let named = listed.filter(|object| is_ignore_file(object.path));
+        let mut folders: BTreeSet<String> =
+            named.map(|object| parent(object.path).to_owned()).collect();
         // Web servers list no names that begin with a point.
         let below: Vec<&str> = match is_unlisted {
-            true => self.objects.iter().map(|it| it.path.as_str()).collect(),
+            true => self.objects.iter().map(|it| it.path).collect(),
             false => self.part.folders.iter().map(String::as_str).collect(),
         };
         for folder in below {
@@ -254,7 +261,7 @@ mod tests {
     }
 
     fn paths(listing: &Listing) -> Vec<&str> {
-        listing.objects.iter().map(|it| it.path.as_str()).collect()
+        listing.objects.iter().map(|it| it.path).collect()
     }
 
     #[tokio::test]

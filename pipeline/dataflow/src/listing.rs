@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use futures::StreamExt;
-use limn_formats::ObjectRecord;
+use limn_formats::{ObjectRecord, ObjectRef, Objects};
 use limn_lake::filter::{IgnoreFiles, Selection, is_ignore_file};
 use limn_lake::layout::{described_below, describes_beside, is_read, may_be_beside, texts_beside};
 use limn_lake::reach::{is_within, parent, shares_name};
@@ -23,9 +23,9 @@ pub struct Listing {
     /// What was listed.
     pub part: Part,
     /// The objects of that part.
-    pub objects: Vec<ObjectRecord>,
+    pub objects: Objects,
     /// Objects beside the part's folders, which its tables may share a name with.
-    pub beside: Vec<ObjectRecord>,
+    pub beside: Objects,
     /// Paths in the lake that could not be listed, with all that lies below them.
     pub unlisted: Vec<String>,
     /// The same for people.
@@ -94,15 +94,14 @@ impl Listing {
         for folder in listing.part.folders.clone() {
             listing.list(lake, &folder, selection, progress).await?;
         }
-        let counts = |it: &ObjectRecord| selection.has(&it.path, it.size, it.modified_ms);
+        let counts = |it: ObjectRef<'_>| selection.has(it.path, it.size, it.modified_ms);
         listing.beside.retain(counts);
         listing.leave_out_indexes();
         if let Some(own) = index.store.url().strip_prefix(lake.url()) {
             let own = own.trim_start_matches('/');
-            let is_other = |object: &ObjectRecord| own.is_empty() || !is_within(&object.path, own);
-            listing.objects.retain(is_other);
-            let is_other = |path: &String| own.is_empty() || !is_within(path, own);
-            listing.left_out.retain(is_other);
+            let is_other = |path: &str| own.is_empty() || !is_within(path, own);
+            listing.objects.retain(|object| is_other(object.path));
+            listing.left_out.retain(|path| is_other(path));
         }
         listing.heed_folder_files(lake).await?;
         // Only what is left tells what they are about.
@@ -153,7 +152,7 @@ impl Listing {
             self.beside.extend(reaching.map(ObjectRecord::from));
         }
         self.beside
-            .retain(|object| !closed.iter().any(|folder| is_within(&object.path, folder)));
+            .retain(|object| !closed.iter().any(|folder| is_within(object.path, folder)));
         Ok(closed)
     }
 
@@ -178,8 +177,7 @@ impl Listing {
             let reaching = there.into_iter().filter(|it| reaches(&it.path));
             self.beside.extend(reaching.map(ObjectRecord::from));
         }
-        self.beside.sort_unstable();
-        self.beside.dedup_by(|a, b| a.path == b.path);
+        self.beside.sort();
         Ok(())
     }
 
@@ -211,7 +209,7 @@ impl Listing {
                     Progress::add(&progress.objects_listed, 1);
                     self.indexes.extend(index_of_snapshot(&object.path));
                     if is_chosen(&object) {
-                        self.objects.push(object.into());
+                        self.objects.push(&object.into());
                     } else if selection.is_too_new(&object.path, object.size, object.modified_ms) {
                         // It may be the next version of what the index has: that one stays until
                         // this has settled.
@@ -248,25 +246,29 @@ impl Listing {
     /// Leaves out texts that are about no table, and not chosen as data; others that are not chosen
     /// make no tables.
     fn leave_out_texts(&mut self, selection: &Selection) {
-        let is_unchosen = |it: &ObjectRecord| {
-            may_be_beside(&it.path) && !selection.has_rows(&it.path, it.size, it.modified_ms)
+        let is_unchosen = |it: &ObjectRef<'_>| {
+            may_be_beside(it.path) && !selection.has_rows(it.path, it.size, it.modified_ms)
         };
-        let listed = self.objects.iter().chain(&self.beside);
-        if !listed.clone().any(is_unchosen) {
+        let listed = self.objects.iter().chain(self.beside.iter());
+        if !listed.clone().any(|it| is_unchosen(&it)) {
             return;
         }
-        let about_others = texts_beside(listed.map(|object| object.path.as_str()));
-        let listed = self.objects.iter().chain(&self.beside);
-        let kept = listed.filter(|it| is_unchosen(it) && about_others.contains(&it.path));
-        let kept: BTreeSet<String> = kept.map(|it| it.path.clone()).collect();
-        let is_out = |it: &ObjectRecord| is_unchosen(it) && !about_others.contains(&it.path);
-        self.beside.retain(|object| !is_out(object));
-        for object in self.objects.extract_if(.., |object| is_out(object)) {
-            match selection.is_too_new(&object.path, object.size, object.modified_ms) {
-                true => self.unlisted.push(object.path),
-                false => self.left_out.push(object.path),
+        let about_others = texts_beside(listed.clone().map(|object| object.path));
+        let kept = listed.filter(|it| is_unchosen(it) && about_others.contains(it.path));
+        let kept: BTreeSet<String> = kept.map(|it| it.path.to_owned()).collect();
+        let is_kept = |it: &ObjectRef<'_>| !is_unchosen(it) || kept.contains(it.path);
+        self.beside.retain(|object| is_kept(&object));
+        self.objects.retain(|object| {
+            let is_kept = is_kept(&object);
+            if !is_kept {
+                let path = object.path.to_owned();
+                match selection.is_too_new(object.path, object.size, object.modified_ms) {
+                    true => self.unlisted.push(path),
+                    false => self.left_out.push(path),
+                }
             }
-        }
+            is_kept
+        });
         self.only_about_others = kept;
     }
 
@@ -277,8 +279,8 @@ impl Listing {
 
     /// Of an object without a tag and a time, a change that keeps its size goes unnoticed.
     fn tell_of_times(&mut self) {
-        let is_untold = |object: &&ObjectRecord| {
-            object.etag.is_none() && object.modified_ms == 0 && is_read(&object.path)
+        let is_untold = |object: &ObjectRef<'_>| {
+            !object.has_etag() && object.modified_ms == 0 && is_read(object.path)
         };
         let untold = self.objects.iter().filter(is_untold).count();
         if untold > 0 {
@@ -296,7 +298,7 @@ impl Listing {
                 .map(|folder| format!("{index}{folder}"))
                 .collect();
             let is_other = |path: &str| !folders.iter().any(|folder| path.starts_with(folder));
-            self.objects.retain(|object| is_other(&object.path));
+            self.objects.retain(|object| is_other(object.path));
             self.left_out.retain(|path| is_other(path));
             let name = if index.is_empty() {
                 "the lake's folder itself"
@@ -366,11 +368,11 @@ mod tests {
             };
             let paths = ["a.csv", "a.txt", "b.txt", "d.txt", "d/x.csv", "e.md"];
             let mut listing = Listing {
-                objects: paths.map(record).to_vec(),
+                objects: paths.map(record).into_iter().collect(),
                 ..Listing::default()
             };
             listing.leave_out_texts(&selection);
-            let kept = listing.objects.into_iter().map(|it| it.path);
+            let kept = listing.objects.iter().map(|it| it.path.to_owned());
             (kept.collect::<Vec<_>>(), listing.left_out)
         };
         let all = ["a.csv", "a.txt", "b.txt", "d.txt", "d/x.csv", "e.md"];

@@ -28,7 +28,7 @@ impl Listing {
         selection: &Selection,
     ) {
         let tables = logged(&self.objects);
-        self.objects.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        self.objects.sort();
         let left_out: BTreeSet<&str> = self.left_out.iter().map(String::as_str).collect();
         let too_new: BTreeSet<&str> = self.unlisted.iter().map(String::as_str).collect();
         let listed = &Listed {
@@ -56,10 +56,10 @@ impl Listing {
         for (folder, opened) in opened {
             match opened {
                 Ok(Opened::Table(table)) => self.logged.push(table),
-                Ok(Opened::LeftOut) => self.objects.retain(|it| !is_of(&it.path, &folder)),
+                Ok(Opened::LeftOut) => self.objects.retain(|it| !is_of(it.path, &folder)),
                 Ok(Opened::HeldBack) => self.hold_back(folder),
                 Ok(Opened::Uncommitted(error)) => {
-                    self.objects.retain(|it| !is_data_of(&it.path, &folder));
+                    self.objects.retain(|it| !is_data_of(it.path, &folder));
                     self.failures.push(Failure::from(&error));
                 }
                 Err(error) => {
@@ -73,12 +73,12 @@ impl Listing {
             !is_of_log(path) || selection.has(path, size, modified_ms)
         };
         self.objects
-            .retain(|it| is_chosen(&it.path, it.size, it.modified_ms));
+            .retain(|it| is_chosen(it.path, it.size, it.modified_ms));
     }
 
     /// Leaves a table as it is in the index.
     fn hold_back(&mut self, folder: String) {
-        self.objects.retain(|it| !is_of(&it.path, &folder));
+        self.objects.retain(|it| !is_of(it.path, &folder));
         // In the root there may be other tables, too.
         match folder.is_empty() {
             true => {

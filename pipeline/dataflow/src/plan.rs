@@ -2,12 +2,15 @@
 //!
 //! A group (a lone file, a directory of like files, a Hive-partitioned directory) is never split
 //! over two epochs, so a table is published whole. A plan says what *may* have changed; which
-//! groups did is found by the dataflow (`crate::changes`). The memory of a plan is its paths, which
-//! live as long as their epoch is under way.
+//! groups did is found by the dataflow (`crate::changes`). A listing is looked through once, to know
+//! what is gone and what differs ([`survey`]); then epoch after epoch is made, when there is room
+//! for it ([`epochs`]). The memory of a plan is the listing, in few bytes, and the groups of the
+//! epochs under way.
 
 mod epochs;
+mod survey;
 
-use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use futures::future::join_all;
@@ -15,13 +18,14 @@ use futures::{StreamExt, stream};
 use limn_formats::{FileError, Fingerprint};
 use limn_lake::evolution::{self, Shapes};
 use limn_lake::layout::layout_declared;
-use limn_lake::reach::is_within;
-use limn_lake::{ContextText, Contexts, Group, GroupKind, Ignored};
+use limn_lake::{ContextSource, ContextText, Contexts, Group, GroupKind, Ignored};
 use limn_profile::Redact;
 use limn_segment::TableRecord;
 use serde::{Deserialize, Serialize};
 
-use self::epochs::{Differ, Epochs, Sides};
+pub use self::epochs::Epochs;
+use self::epochs::{Differ, Sides};
+use self::survey::{Arranged, Survey};
 use crate::changes::{GroupId, MemberId, MemberUpdate, memberless};
 use crate::held_back::HeldBack;
 use crate::listing::Listing;
@@ -112,7 +116,7 @@ pub fn forgetful_group(gone: &TableRecord) -> GroupId {
 #[derive(Debug, Default)]
 pub struct Plan {
     /// The epochs, in the order they are fed.
-    pub epochs: VecDeque<EpochPlan>,
+    pub epochs: Epochs,
     /// Names of the tables that are looked at, where only some are.
     pub tables: BTreeSet<String>,
     /// Files of groups that differ from what is published.
@@ -187,129 +191,61 @@ impl Planner {
         }
     }
 
-    /// Lays out a listing and cuts it into epochs. What is outside the listed part, and what could
-    /// not be listed of it, stays as it is.
-    pub async fn plan(&self, mut listing: Listing) -> Plan {
+    /// Lays out a listing, and finds out what differs from what is published. What is outside the
+    /// listed part, and what could not be listed of it, stays as it is.
+    pub async fn plan(self: Arc<Self>, mut listing: Listing) -> Plan {
         let part = listing.part;
-        listing.objects.append(&mut listing.beside);
+        let beside = std::mem::take(&mut listing.beside);
+        let beside = beside.iter().map(|object| object.record());
+        listing.objects.extend(beside);
         let mut layout = layout_declared(
             listing.objects,
             listing.logged,
             &self.contexts,
-            &listing.declared,
+            listing.declared,
             &self.root_name,
         );
         let unchosen = &listing.only_about_others;
         if !unchosen.is_empty() {
-            for group in &mut layout.groups {
-                group.files.retain(|it| !unchosen.contains(&it.object.path));
-            }
-            layout.groups.retain(|group| !group.files.is_empty());
+            layout.retain_files(|path| !unchosen.contains(path));
         }
         if part.is_partial() {
-            layout.groups.retain(|group| part.has_path(&group.path));
+            layout.retain(|path| part.has_path(path));
             layout.refused.retain(|error| part.has_path(&error.object));
             layout.orphans.clear();
             layout.ignored = Ignored::default();
         }
         let mut plan = Plan {
-            orphans: layout.orphans,
-            refused: layout.refused,
-            ignored: layout.ignored,
+            orphans: std::mem::take(&mut layout.orphans),
+            refused: std::mem::take(&mut layout.refused),
+            ignored: std::mem::take(&mut layout.ignored),
             ..Plan::default()
         };
-        let mut groups = Vec::with_capacity(layout.groups.len());
-        let mut arranged = stream::iter(layout.groups)
-            .map(|group| self.arrange(group))
-            .buffered(PROBED_AT_ONCE);
-        while let Some((found, orphans)) = arranged.next().await {
-            groups.extend(found);
-            if !part.is_partial() {
-                plan.orphans.extend(orphans);
-            }
-        }
-
-        self.cut(&part, groups, &listing.unlisted, &mut plan);
-        plan
-    }
-
-    /// Cuts the groups that differ into epochs, but for those that have to do with what could not
-    /// be listed.
-    fn cut(&self, part: &Part, groups: Vec<Group>, unlisted: &[String], plan: &mut Plan) {
-        let mut held = HeldBack::of(&self.published, unlisted);
-        let taken_over: Vec<Vec<GroupId>> = groups.iter().map(|it| self.taken_over(it)).collect();
-        let mut gone = self.gone(part, &held);
-        for (group, taken_over) in groups.iter().zip(&taken_over) {
-            gone.remove(&group.key.0);
-            for taken in taken_over {
-                gone.remove(taken);
-            }
-        }
-        plan.joined = self.joined(&groups, &gone);
-        let mut epochs = Epochs::new(self);
-        let mut told: HashSet<GroupId> = HashSet::new();
-        for (group, takes_over) in groups.into_iter().zip(taken_over) {
-            if held.concerns(&group) {
-                held.keep(takes_over.into_iter().chain([group.key.0]));
-                continue;
-            }
-            if !self.is_meant(part, &group, &takes_over) {
-                continue;
-            }
-            if part.tables.is_some() {
-                plan.tables.insert(group.name.to_string());
-                let files = group.files.iter();
-                plan.tables
-                    .extend(files.map(|file| file.table_name.to_string()));
-            }
-            let (group, sides) = self.compared(group, &takes_over);
-            let epoch = match sides.differ() {
-                // Nothing is to be told of sides that are equal.
-                Differ::Not => continue,
-                Differ::Awaits => {
-                    plan.awaiting += 1;
-                    epochs.room_for(0, 0)
+        let mut survey = Survey::of(&self, &part, &listing.unlisted);
+        {
+            let (planner, layout): (&Planner, _) = (&self, &layout);
+            let arranged = (0..layout.len()).map(|at| {
+                let group = layout.group(at);
+                async move {
+                    match group {
+                        Some(group) => planner.arrange(at, group).await,
+                        None => (Vec::new(), Vec::new()),
+                    }
                 }
-                Differ::Members => {
-                    let files = group.files.iter();
-                    plan.files_wanted += files.filter(|file| !file.format.is_log()).count();
-                    let size = group.files.iter().map(|file| file.object.size).sum();
-                    epochs.room_for(group.files.len(), size)
-                }
-            };
-            let is_described = matches!(sides.differ(), Differ::Members);
-            sides.feed(epoch, group.key.0);
-            let names_of_others = match is_described {
-                true => self.names_of_others(&group, &takes_over, &mut gone, &mut told, epoch),
-                // One that stays as it is takes no name.
-                false => Vec::new(),
-            };
-            let files = (0u32..).zip(&group.files);
-            let probed = files.filter(|(_, file)| self.reader.is_probed(file));
-            epoch.groups.push(GroupPlan {
-                id: group.key.0,
-                probed: probed.map(|(index, _)| index).collect(),
-                group,
-                takes_over,
-                names_of_others,
             });
+            let mut arranged = stream::iter(arranged).buffered(PROBED_AT_ONCE);
+            while let Some((found, orphans)) = arranged.next().await {
+                found
+                    .into_iter()
+                    .for_each(|it| survey.look_at(it, &mut plan));
+                if !part.is_partial() {
+                    plan.orphans.extend(orphans);
+                }
+            }
         }
-        let mut gone: Vec<GroupId> = gone.into_iter().collect();
-        gone.sort_unstable();
-        for id in gone {
-            self.sides(id, &[], Vec::new()).feed(&mut epochs.open, id);
-        }
-        for row in self.published.gone_with(&self.forget) {
-            epochs.open.forget(forgetful_group(&row));
-        }
-        plan.epochs = epochs.end();
-        if !self.is_uniform {
-            plan.restated = held.into_groups();
-        }
-        // First of all: what the settings forbid is to be gone at once.
-        if let Some(first) = plan.epochs.front_mut() {
-            first.restated.clone_from(&plan.restated);
-        }
+        let found = survey.end(&mut plan);
+        plan.epochs = Epochs::new(self, layout, found, &plan.restated);
+        plan
     }
 
     /// The published groups of a part of the lake, but for those that are held back.
@@ -341,6 +277,16 @@ impl Planner {
         (group, found)
     }
 
+    /// How a group differs from what is published.
+    fn differ(&self, group: &Group, takes_over: &[GroupId]) -> Differ {
+        let mut ids = takes_over.iter().chain([&group.key.0]);
+        if ids.all(|id| !self.published.has(*id)) {
+            return Differ::Members;
+        }
+        let members = members(group, self.settings);
+        self.sides(group.key.0, takes_over, members).differ()
+    }
+
     /// The names of a group's tables that tables of other groups have in the index. Such a group
     /// that is gone is told of in the same epoch: that a table is gone, and what is found now under
     /// its name, belong together.
@@ -368,23 +314,6 @@ impl Planner {
             }
         }
         names_of_others
-    }
-
-    /// The tables that have become one by their log: with how many of those that are gone lay in
-    /// their folders.
-    fn joined(&self, groups: &[Group], gone: &HashSet<GroupId>) -> Vec<(String, usize)> {
-        let is_new = |it: &&Group| {
-            it.kind == GroupKind::Logged && self.published.tables(it.key.0).is_empty()
-        };
-        let tables = groups.iter().filter(is_new).map(|group| {
-            let is_own = |id: &&GroupId| {
-                let tables = self.published.tables(**id);
-                let mut files = tables.iter().flat_map(|it| it.files_now());
-                files.any(|file| is_within(&file.path, &group.path))
-            };
-            (group.name.to_string(), gone.iter().filter(is_own).count())
-        });
-        tables.filter(|(_, count)| *count > 0).collect()
     }
 
     /// Whether a group, or what it takes over, is of the tables that a run is about.
@@ -415,19 +344,27 @@ impl Planner {
         Sides {
             lake,
             published,
-            is_published: groups().any(|group| !self.published.tables(*group).is_empty()),
+            is_published: groups().any(|group| self.published.has(*group)),
             awaits: groups().any(|group| self.published.awaits_narration(*group)),
         }
     }
 
     /// A group as it is, or a family that is certainly not one table as a group a file; and the
     /// contexts that name no table then.
-    async fn arrange(&self, group: Group) -> (Vec<Group>, Vec<String>) {
-        let (mut groups, orphans) = self.split(group).await;
-        for group in &mut groups {
-            self.know_shared(group).await;
+    async fn arrange(&self, at: usize, group: Group) -> (Vec<Arranged>, Vec<String>) {
+        let kind = group.kind;
+        let (groups, orphans) = self.split(group).await;
+        let is_split = groups.len() != 1 || groups.iter().any(|it| it.kind != kind);
+        let mut arranged = Vec::with_capacity(groups.len());
+        for mut group in groups {
+            let is_known = self.know_shared(&mut group).await;
+            arranged.push(Arranged {
+                at,
+                is_as_laid_out: !is_split && !is_known,
+                group,
+            });
         }
-        (groups, orphans)
+        (arranged, orphans)
     }
 
     /// A family as its tables, as far as this is certain.
@@ -496,8 +433,12 @@ impl Planner {
 
     /// Of texts about several tables that the index has in another version: whether they say the
     /// same of the group's table as they did. One that changed is read here, once for all tables,
-    /// so that only those are described again whose part changed.
-    async fn know_shared(&self, group: &mut Group) {
+    /// so that only those are described again whose part changed. Whether there is any.
+    async fn know_shared(&self, group: &mut Group) -> bool {
+        if !group.contexts.iter().any(ContextSource::is_shared) {
+            return false;
+        }
+        let mut is_any = false;
         let current = members(group, self.settings);
         let current = current.into_iter().skip(group.files.len());
         for (context, member) in group.contexts.iter_mut().zip(current) {
@@ -520,8 +461,10 @@ impl Planner {
                 && shared.part(about) == told
             {
                 *known = Some(version);
+                is_any = true;
             }
         }
+        is_any
     }
 
     /// The published groups that a family's files have as tables of their own.
@@ -532,7 +475,7 @@ impl Planner {
         group
             .keys_alone()
             .map(|key| key.0)
-            .filter(|id| !self.published.tables(*id).is_empty())
+            .filter(|id| self.published.has(*id))
             .collect()
     }
 }

@@ -252,6 +252,12 @@ impl Published {
         self.state().groups.get(&group).cloned().unwrap_or_default()
     }
 
+    /// Whether a group has anything in the index.
+    pub fn has(&self, group: GroupId) -> bool {
+        let state = self.state();
+        state.groups.get(&group).is_some_and(|it| !it.is_empty())
+    }
+
     /// A table by its name, whatever group it is in.
     pub fn table(&self, name: &str) -> Option<Arc<TableRecord>> {
         self.state().by_name.get(&hash_of(name)).cloned()

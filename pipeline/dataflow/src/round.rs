@@ -34,7 +34,7 @@ pub struct Round {
     opening: Opening,
     opened: Opened,
     terms: Terms,
-    planner: Planner,
+    planner: Arc<Planner>,
     /// The other processes, if there are any.
     cluster: Option<Arc<Cluster>>,
     /// Remarks from the opening.
@@ -118,14 +118,14 @@ impl Round {
         let opened = opening
             .open(&terms, snapshot, with.map(|with| (with, successor)))
             .await?;
-        let planner = Planner::new(
+        let planner = Arc::new(Planner::new(
             &lake,
             Arc::clone(&opened.stages.reader),
             Arc::clone(&opening.known.published),
             (terms.settings.fingerprint(), terms.settings.redact),
             opened.is_uniform,
             &opening.options,
-        );
+        ));
         if let Some(cluster) = &cluster {
             cluster.agreed().await;
         }
@@ -241,7 +241,7 @@ impl Round {
             || known == 0
             || filtered == 0
             || !listing.unlisted.is_empty();
-        if !may_be_left && !listing.objects.iter().any(|it| is_data(&it.path)) {
+        if !may_be_left && !listing.objects.iter().any(|it| is_data(it.path)) {
             return Err(PipelineError::NothingLeft {
                 lake: lake.url().to_owned(),
                 filtered: filtered as u64,
@@ -260,7 +260,9 @@ impl Round {
             ..
         } = &self.opening;
         let published = &self.opening.known.published;
-        let mut plan = self.unless_stopped(self.planner.plan(listing)).await?;
+        let mut plan = self
+            .unless_stopped(Arc::clone(&self.planner).plan(listing))
+            .await?;
         self.check_scope(&plan)?;
         if plan.files_wanted > 0 || plan.awaiting > 0 || !plan.restated.is_empty() {
             index.check_writable()?;
@@ -283,7 +285,7 @@ impl Round {
         notes.extend(joined_note(&plan.joined));
         account.left_out.ignored = std::mem::take(&mut plan.ignored);
         Progress::add(&progress.files_wanted, plan.files_wanted);
-        Progress::add(&progress.epochs_planned, plan.epochs.len());
+        Progress::add(&progress.epochs_planned, plan.epochs.left());
         Ok(plan)
     }
 

@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
     use crate::contexts::Contexts;
-    use crate::layout::layout;
+    use crate::layout::whole::layout;
 
     type Cells<'a> = [&'a [Option<&'a str>]];
 

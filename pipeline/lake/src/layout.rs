@@ -12,14 +12,15 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use limn_formats::{FileError, FileErrorKind, Format, ObjectRecord, member, without_compression};
+use limn_formats::{
+    FileError, FileErrorKind, Format, ObjectRecord, ObjectRef, Objects, member, without_compression,
+};
 
 use crate::contexts::{Contexts, SharedKind};
 use crate::declared::{Declared, Says, is_declared_file};
 use crate::filter::is_ignore_file;
 use crate::hidden::is_hidden;
 use crate::place;
-use crate::table_name::TableName;
 
 mod alike;
 mod beside;
@@ -27,6 +28,7 @@ mod code;
 mod context_source;
 mod dated;
 mod describing;
+mod draft;
 mod group;
 mod logged;
 mod names;
@@ -40,6 +42,7 @@ pub use beside::{may_be_beside, texts_beside};
 use code::CodeFolders;
 pub use context_source::{ContextSource, ContextText};
 use dated::Series;
+use draft::{Draft, Entry, FileDraft, Naming};
 pub use group::{Group, GroupKey, GroupKind};
 use logged::LogTables;
 pub(crate) use logged::NamedFiles;
@@ -51,11 +54,15 @@ pub use of_use::{
 use parts::Parts;
 pub use table_file::{TableFile, content_fingerprint};
 
-/// A lake's objects, arranged.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A lake's objects, arranged: which of them are the files of which group. A group itself is made
+/// when it is asked for, so that a large lake's take little room.
+#[derive(Clone, Debug, Default)]
 pub struct Layout {
-    /// Groups by path: every data file is in exactly one.
-    pub groups: Vec<Group>,
+    objects: Objects,
+    // By path: every data file is in exactly one.
+    groups: Vec<Draft>,
+    declared: Declared,
+    parts: Parts,
     /// Objects that are neither data nor a context.
     pub ignored: Ignored,
     /// Sidecars (by path) and registered contexts (by table) that name no table.
@@ -64,78 +71,136 @@ pub struct Layout {
     pub refused: Vec<FileError>,
 }
 
+impl Layout {
+    /// How many groups there are.
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// The group at a place, in the order of their paths.
+    pub fn group(&self, at: usize) -> Option<Group> {
+        let draft = self.groups.get(at)?;
+        Some(draft.group(&self.objects, (&self.declared, &self.parts)))
+    }
+
+    /// The groups, by path: every data file is in exactly one.
+    pub fn groups(&self) -> impl Iterator<Item = Group> {
+        (0..self.len()).filter_map(|at| self.group(at))
+    }
+
+    /// Keeps the groups whose paths are wanted.
+    pub fn retain(&mut self, is_wanted: impl Fn(&str) -> bool) {
+        self.groups.retain(|it| is_wanted(&it.path));
+    }
+
+    /// Keeps the files whose paths are wanted, and the groups that have any.
+    pub fn retain_files(&mut self, is_wanted: impl Fn(&str) -> bool) {
+        let objects = &self.objects;
+        self.groups
+            .retain_mut(|it| it.retain(|file| is_wanted(file.path(objects))));
+    }
+}
+
 /// Arranges a lake's objects into groups. `registered` are the contexts registered by hand,
 /// `root_name` is what a table of the lake's root is called (the last segment of the lake's URL).
 ///
 /// A pure function of the set of objects: their order does not matter, and an object changes only
 /// the groups of its own table, its own directory, and those that would share its name.
-pub fn layout(objects: Vec<ObjectRecord>, registered: &Contexts, root_name: &str) -> Layout {
+pub fn layout(objects: impl Into<Objects>, registered: &Contexts, root_name: &str) -> Layout {
     layout_declared(
-        objects,
+        objects.into(),
         Vec::new(),
         registered,
-        &Declared::default(),
+        Declared::default(),
         root_name,
     )
 }
 
 /// As [`layout()`], where people say of some files what they make.
 pub fn layout_declared(
-    objects: Vec<ObjectRecord>,
+    mut objects: Objects,
+    logged: Vec<LogTable>,
+    registered: &Contexts,
+    declared: Declared,
+    root_name: &str,
+) -> Layout {
+    objects.sort();
+    let mut layout = arrange(&objects, logged, registered, &declared, root_name);
+    (layout.objects, layout.declared) = (objects, declared);
+    layout
+}
+
+/// The layout without the objects, which are sorted.
+fn arrange(
+    objects: &Objects,
     logged: Vec<LogTable>,
     registered: &Contexts,
     declared: &Declared,
     root_name: &str,
 ) -> Layout {
     let mut sorted = Sorted::of(objects, LogTables::of(logged), declared);
-    let names = Names::of(&sorted, root_name);
+    let loose = std::mem::take(&mut sorted.loose);
+    let names = Names::of(&sorted, &loose, root_name);
     let parts = std::mem::take(&mut sorted.parts);
     parts.count_strays(&mut sorted.ignored);
-    let said = (declared, &parts);
     let mut groups = Vec::new();
+    let by_path = |it: Entry<'_>| FileDraft::new(&it, Naming::Path, false);
     for (directory, files) in std::mem::take(&mut sorted.directories) {
-        let name = names.directory(&directory);
-        let files = files.into_iter().map(|(object, format)| {
-            let name = TableName::of_path(&object.path);
-            data_file(object, format, name, false, said)
-        });
-        groups.push(Group::of_directory(&directory, name, files.collect()));
+        let name = names.directory(directory);
+        let files = files.into_iter().map(by_path).collect();
+        groups.push(Draft::new(GroupKind::Directory, directory, name, files));
     }
     for table in std::mem::take(&mut sorted.logged) {
         let name = names.directory(&table.folder);
-        groups.push(Group::logged(table, name));
+        groups.push(Draft::logged(table, name));
     }
     for ((directory, table), files) in std::mem::take(&mut sorted.declared) {
-        let files = files.into_iter().map(|(object, format)| {
-            let name = TableName::of_path(&object.path);
-            data_file(object, format, name, false, said)
-        });
+        let files = files.into_iter().map(by_path).collect();
         let name = names.declared(&directory, &table);
-        groups.push(Group::declared(&directory, &table, name, files.collect()));
+        let path = place::join(&directory, &table);
+        groups.push(Draft::new(GroupKind::Declared, &path, name, files));
     }
     let mut json_beside = Vec::new();
-    groups.extend(sorted.loose_groups(&names, said, &mut json_beside));
+    groups.extend(sorted.loose_groups(&loose, &names, objects, &mut json_beside));
+    drop(names);
+    drop(loose);
     groups.sort_by(|a, b| (&a.path, a.kind).cmp(&(&b.path, b.kind)));
+    groups.shrink_to_fit();
     let mut layout = Layout {
         groups,
+        parts,
         ignored: sorted.ignored,
-        orphans: Vec::new(),
         refused: sorted.refused,
+        ..Layout::default()
     };
-    let addressees = Addressees::of(&layout.groups);
+    let texts: Vec<&str> = sorted
+        .sidecars
+        .iter()
+        .chain(&json_beside)
+        .copied()
+        .collect();
+    let addressees = Addressees::of(
+        (&layout.groups, objects),
+        registered,
+        (&texts, &sorted.shared),
+    );
     let (shared, beside) = addressees.of_shared(sorted.shared);
-    sorted.sidecars.extend(beside);
+    let beside = beside.iter().filter_map(|it| objects.find(&it.path));
+    sorted.sidecars.extend(beside.map(|at| objects.path(at)));
     sorted.sidecars.sort_unstable();
     let sidecars = (sorted.sidecars, &sorted.texts);
-    addressees.deliver(registered, sidecars, json_beside, &mut layout);
-    shared::deliver(shared, &mut layout);
-    layout.groups.iter_mut().for_each(Group::tell_declared);
+    addressees.deliver(registered, sidecars, json_beside, objects, &mut layout);
+    shared::deliver(shared, objects, &mut layout);
     // Nobody says anything of what is no table.
     if !sorted.strays.is_empty() {
-        let strays = sorted.strays.into_iter().map(|(object, format)| {
-            let name = TableName::of_path(&object.path);
-            let is_text = format.is_uncertain();
-            Group::of_file(data_file(object, format, name, is_text, said))
+        let strays = sorted.strays.iter().map(|it| {
+            let is_text = it.format.is_uncertain();
+            Draft::of_file(FileDraft::new(it, Naming::Path, is_text), it.path).stray()
         });
         layout.groups.extend(strays);
         layout
@@ -145,134 +210,120 @@ pub fn layout_declared(
     layout
 }
 
-fn data_file(
-    object: ObjectRecord,
-    format: Format,
-    table_name: TableName,
-    is_beside: bool,
-    (declared, parts): (&Declared, &Parts),
-) -> TableFile {
-    TableFile {
-        declared: parts.declare(&object.path, declared.entry(&object.path)),
-        object,
-        format,
-        table_name,
-        is_beside,
-        is_alone: false,
-    }
-}
-
-type Objects = Vec<(ObjectRecord, Format)>;
+type Entries<'a> = Vec<Entry<'a>>;
 
 /// Objects by what their paths say.
 #[derive(Default)]
-struct Sorted {
-    directories: BTreeMap<String, Objects>,
+struct Sorted<'a> {
+    directories: BTreeMap<&'a str, Entries<'a>>,
     logged: LogTables,
     // Those that people say to be one table, by their own directory and its name.
-    declared: BTreeMap<(String, String), Objects>,
+    declared: BTreeMap<(String, String), Entries<'a>>,
     // Other data files, by their own directory.
-    loose: BTreeMap<String, Objects>,
+    loose: BTreeMap<&'a str, Entries<'a>>,
     // Which of `loose` may be one table, in one directory and in places of several dates.
-    alike: BTreeMap<String, Vec<Alike>>,
+    alike: BTreeMap<&'a str, Vec<Alike>>,
     series: Vec<Series>,
     // Of containers: what is to be told or remembered, and is no table: remarks, and texts among
     // the files of a table.
-    strays: Objects,
+    strays: Entries<'a>,
     // What is read with tables, or passed over beside them.
     parts: Parts,
-    sidecars: Vec<ObjectRecord>,
+    sidecars: Vec<&'a str>,
     // Which of `loose` are sidecars, too: plain texts.
-    texts: HashSet<String>,
+    texts: HashSet<&'a str>,
     shared: Vec<(SharedKind, ObjectRecord)>,
     ignored: Ignored,
     refused: Vec<FileError>,
 }
 
-impl Sorted {
-    fn of(mut objects: Vec<ObjectRecord>, logged: LogTables, declared: &Declared) -> Sorted {
-        objects.sort_unstable();
-        objects.dedup_by(|a, b| a.path == b.path);
-        let beside = texts_beside(objects.iter().map(|object| object.path.as_str()));
+impl<'a> Sorted<'a> {
+    fn of(objects: &'a Objects, logged: LogTables, declared: &Declared) -> Sorted<'a> {
+        let beside = texts_beside(objects.iter().map(|object| object.path));
         let mut sorted = Sorted {
             logged,
             ..Sorted::default()
         };
-        let manifests = objects.iter().map(|object| object.path.as_str());
-        let code = CodeFolders::of(manifests);
-        for object in objects {
-            match code.has(&object.path) {
-                true => sorted.ignored.add_other(&object.path),
-                false => sorted.take(object, &beside, declared),
+        let code = CodeFolders::of(objects.iter().map(|object| object.path));
+        for (at, object) in (0..).zip(objects.iter()) {
+            match code.has(object.path) {
+                true => sorted.ignored.add_other(object.path),
+                false => sorted.take((at, object), &beside, declared),
             }
         }
         sorted.part_uncertain();
         sorted.part_copies();
-        sorted.find_alike(declared);
+        sorted.find_alike(objects.len(), declared);
         sorted
     }
 
     /// The groups of loose files; `json_beside` takes those of them that may be about others.
     fn loose_groups(
         &mut self,
-        names: &Names,
-        said: (&Declared, &Parts),
-        json_beside: &mut Vec<ObjectRecord>,
-    ) -> Vec<Group> {
+        loose: &BTreeMap<&'a str, Entries<'a>>,
+        names: &Names<'_, '_>,
+        objects: &'a Objects,
+        json_beside: &mut Vec<&'a str>,
+    ) -> Vec<Draft> {
         let mut groups = Vec::new();
         let series = std::mem::take(&mut self.series);
-        let mut of_series: Vec<Vec<TableFile>> = vec![Vec::new(); series.len()];
+        let mut of_series: Vec<Vec<FileDraft>> = vec![Vec::new(); series.len()];
         let places = series.iter().enumerate();
-        let places = places.flat_map(|(at, it)| it.members.iter().map(move |path| (path, at)));
-        let places: HashMap<&String, usize> = places.collect();
-        for (directory, files) in std::mem::take(&mut self.loose) {
-            let beside = describing::of(&files);
-            let files = files.into_iter().map(|(object, format)| {
-                let name = names.file(&object.path, format);
-                let is_json_beside = beside.contains(&object.path);
+        let places = places.flat_map(|(at, it)| it.members.iter().map(move |file| (*file, at)));
+        let places: HashMap<u32, usize> = places.collect();
+        for (directory, files) in loose {
+            let beside = describing::of(files);
+            let own = names.within(files);
+            let files = files.iter().map(|file| {
+                let is_json_beside = beside.contains(file.path);
                 if is_json_beside {
-                    json_beside.push(object.clone());
+                    json_beside.push(file.path);
                 }
-                let is_beside = is_json_beside || self.texts.contains(&object.path);
-                data_file(object, format, name, is_beside, said)
+                let is_beside = is_json_beside || self.texts.contains(file.path);
+                FileDraft::new(file, own.file(file), is_beside)
             });
-            let mut alone: Vec<Option<TableFile>> = files.map(Some).collect();
-            for alike in self.alike.remove(&directory).unwrap_or_default() {
+            let mut alone: Vec<Option<FileDraft>> = files.map(Some).collect();
+            for alike in self.alike.remove(directory).unwrap_or_default() {
                 let files = alike.members.iter();
                 let files = files.filter_map(|at| alone.get_mut(*at)?.take()).collect();
-                let name = names.alike(&directory, &alike);
-                let path = alike.pattern.map_or(directory.clone(), |it| it.path);
-                groups.push(Group::family(path, name, files));
+                let name = names.alike(directory, &alike);
+                let path = alike.pattern.map_or((*directory).to_owned(), |it| it.path);
+                groups.push(Draft::new(GroupKind::Family, &path, name, files));
             }
             for file in alone.into_iter().flatten() {
-                match places.get(&file.object.path) {
+                match places.get(&file.at) {
                     Some(at) => of_series[*at].push(file),
-                    None => groups.push(Group::of_file(file.alone())),
+                    None => {
+                        let is_lone = true;
+                        let file = FileDraft { is_lone, ..file };
+                        groups.push(Draft::of_file(file, file.path(objects)));
+                    }
                 }
             }
         }
         for (series, mut files) in series.iter().zip(of_series) {
-            files.sort_by(|a, b| a.object.path.cmp(&b.object.path));
+            // Objects are in the order of their paths.
+            files.sort_by_key(|file| file.at);
             let name = names.series(series);
-            groups.push(Group::family(series.path.clone(), name, files));
+            groups.push(Draft::new(GroupKind::Family, &series.path, name, files));
         }
         groups
     }
 
     /// Finds out which of the loose files may be one table.
-    fn find_alike(&mut self, declared: &Declared) {
+    fn find_alike(&mut self, objects: usize, declared: &Declared) {
         let is_free = |path: &str| declared.says(path).is_none();
         // A book that people call a table of its own is none of several.
         let may_be_dated =
             |path: &str| is_free(path) && declared.says(member::outside(path)) != Some(Says::Alone);
         let found = dated::among(&self.loose, may_be_dated);
-        let members = found.members();
+        let is_member = found.is_member(objects);
         for (directory, files) in &self.loose {
             let has_table = self.directories.contains_key(directory);
-            let is_free = |path: &str| is_free(path) && !members.contains(path);
+            let is_free = |file: &Entry<'_>| is_free(file.path) && !is_member(file.at);
             let alike = alike::among(files, has_table, is_free);
             if !alike.is_empty() {
-                self.alike.insert(directory.clone(), alike);
+                self.alike.insert(directory, alike);
             }
         }
         let is_alike = |folder: &str| {
@@ -289,17 +340,17 @@ impl Sorted {
     /// Of a directory that is one table, plain texts take part only if all its files are such.
     fn part_uncertain(&mut self) {
         for files in self.directories.values_mut() {
-            if files.iter().all(|(_, format)| format.is_uncertain()) {
+            if files.iter().all(|it| it.format.is_uncertain()) {
                 continue;
             }
-            for (object, format) in files.extract_if(.., |(_, format)| format.is_uncertain()) {
-                if member::split(&object.path).is_some() {
+            for file in files.extract_if(.., |it| it.format.is_uncertain()) {
+                if member::split(file.path).is_some() {
                     // An archive is known by all its members.
-                    self.strays.push((object, format));
-                } else if may_be_beside(&object.path) {
-                    self.sidecars.push(object);
+                    self.strays.push(file);
+                } else if may_be_beside(file.path) {
+                    self.sidecars.push(file.path);
                 } else {
-                    self.ignored.add_other(&object.path);
+                    self.ignored.add_other(file.path);
                 }
             }
         }
@@ -310,16 +361,16 @@ impl Sorted {
     /// and stands for itself.
     fn part_copies(&mut self) {
         for files in self.directories.values_mut() {
-            let paths = files.iter().map(|(object, _)| object.path.clone());
-            let paths: HashSet<String> = paths.collect();
-            let is_copy = |path: &str| {
-                let whole = without_compression(path);
-                whole != path && paths.contains(whole)
-            };
-            for (object, format) in files.extract_if(.., |(object, _)| is_copy(&object.path)) {
-                let (directory, _) = place::split_path(&object.path);
-                let loose = self.loose.entry(directory.to_owned()).or_default();
-                loose.push((object, format));
+            let is_packed = |it: &Entry<'_>| without_compression(it.path) != it.path;
+            if !files.iter().any(is_packed) {
+                continue;
+            }
+            let paths: HashSet<&str> = files.iter().map(|it| it.path).collect();
+            let is_copy =
+                |it: &Entry<'_>| is_packed(it) && paths.contains(without_compression(it.path));
+            for file in files.extract_if(.., |it| is_copy(it)) {
+                let (directory, _) = place::split_path(file.path);
+                self.loose.entry(directory).or_default().push(file);
             }
         }
         self.loose
@@ -327,61 +378,65 @@ impl Sorted {
             .for_each(|files| files.sort_unstable());
     }
 
-    fn take(&mut self, object: ObjectRecord, beside: &HashSet<String>, declared: &Declared) {
-        let format = Format::of_path(&object.path).filter(|_| !of_use::is_common(&object.path));
-        let is_logged = self.logged.has(&object.path);
-        let kind = SharedKind::of_path(&object.path);
-        if is_logged && (format.is_some() || is_hidden(&object.path)) {
+    fn take(
+        &mut self,
+        (at, object): (u32, ObjectRef<'a>),
+        beside: &HashSet<&str>,
+        declared: &Declared,
+    ) {
+        let path = object.path;
+        let format = Format::of_path(path).filter(|_| !of_use::is_common(path));
+        let entry = |format| Entry { path, at, format };
+        let is_logged = self.logged.has(path);
+        let kind = SharedKind::of_path(path);
+        if is_logged && (format.is_some() || is_hidden(path)) {
             // The log says which of them are the table's.
-        } else if member::is_remark(&object.path) {
-            self.strays.push((object, Format::Archive));
-        } else if is_ignore_file(&object.path) || is_declared_file(&object.path) {
+        } else if member::is_remark(path) {
+            self.strays.push(entry(Format::Archive));
+        } else if is_ignore_file(path) || is_declared_file(path) {
             // They are heeded, and count as nothing that is left out.
-        } else if is_hidden(&object.path) {
+        } else if is_hidden(path) {
             self.ignored.hidden += 1;
         } else if let Some(kind) = kind.filter(|kind| !kind.may_hold_rows()) {
-            self.shared.push((kind, object));
+            self.shared.push((kind, object.record()));
         } else if let Some(format) = format {
-            self.parts.see(&object.path);
+            self.parts.see(path);
             // Its content decides whether it holds rows, or says something of tables.
             if let Some(kind) = kind {
-                self.shared.push((kind, object.clone()));
+                self.shared.push((kind, object.record()));
             }
-            if object.path.chars().any(char::is_control) {
-                let cause = "its name has control characters, so no table can be called after it";
-                let error = FileError::new(
-                    object.path.escape_debug().to_string(),
-                    FileErrorKind::Unsupported,
-                    cause,
-                );
-                self.refused.push(error.with_remedy("rename it"));
-            } else if let Some(directory) = place::table_directory(&object.path) {
-                self.directories
-                    .entry(directory.to_owned())
-                    .or_default()
-                    .push((object, format));
-            } else if let Some(Says::Of { folder, table }) = declared.says(&object.path) {
-                self.declared
-                    .entry((folder.to_owned(), table.to_owned()))
-                    .or_default()
-                    .push((object, format));
-            } else {
-                if beside.contains(&object.path) && !declared.cuts(&object.path) {
-                    self.texts.insert(object.path.clone());
-                    self.sidecars.push(object.clone());
-                }
-                let (directory, _) = place::split_path(&object.path);
-                self.loose
-                    .entry(directory.to_owned())
-                    .or_default()
-                    .push((object, format));
-            }
-        } else if sidecar_stem(&object.path).is_some() {
-            self.sidecars.push(object);
-        } else if let Some((part, stem)) = limn_formats::parts::of_path(&object.path.clone()) {
-            self.parts.take(object, part, stem);
+            self.take_data(entry(format), beside, declared);
+        } else if sidecar_stem(path).is_some() {
+            self.sidecars.push(path);
+        } else if let Some((part, stem)) = limn_formats::parts::of_path(path) {
+            self.parts.take(object.record(), part, stem);
         } else {
-            self.ignored.add_other(&object.path);
+            self.ignored.add_other(path);
+        }
+    }
+
+    /// Takes an object that holds rows, as its path says.
+    fn take_data(&mut self, file: Entry<'a>, beside: &HashSet<&str>, declared: &Declared) {
+        let path = file.path;
+        if path.chars().any(char::is_control) {
+            let cause = "its name has control characters, so no table can be called after it";
+            let shown = path.escape_debug().to_string();
+            let error = FileError::new(shown, FileErrorKind::Unsupported, cause);
+            self.refused.push(error.with_remedy("rename it"));
+        } else if let Some(directory) = place::table_directory(path) {
+            self.directories.entry(directory).or_default().push(file);
+        } else if let Some(Says::Of { folder, table }) = declared.says(path) {
+            self.declared
+                .entry((folder.to_owned(), table.to_owned()))
+                .or_default()
+                .push(file);
+        } else {
+            if beside.contains(path) && !declared.cuts(path) {
+                self.texts.insert(path);
+                self.sidecars.push(path);
+            }
+            let (directory, _) = place::split_path(path);
+            self.loose.entry(directory).or_default().push(file);
         }
     }
 }
@@ -399,3 +454,5 @@ fn sidecar_stem(path: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod whole;

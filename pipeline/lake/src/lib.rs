@@ -33,9 +33,10 @@
 //!     &Contexts::new(),
 //!     "lake",
 //! );
-//! let names: Vec<_> = found.groups.iter().map(|group| group.name.as_str()).collect();
+//! let groups: Vec<_> = found.groups().collect();
+//! let names: Vec<_> = groups.iter().map(|group| group.name.as_str()).collect();
 //! assert_eq!(names, ["hr/people", "sales"]);
-//! assert_eq!(found.groups[0].contexts.len(), 1);
+//! assert_eq!(groups[0].contexts.len(), 1);
 //! ```
 //!
 //! # Guarantees

@@ -78,10 +78,10 @@ async fn read(corpus: &str) -> Vec<(String, Table)> {
     let folder = root().join("../shared/corpora").join(corpus).join("tables");
     let store = Store::open(folder.to_str().unwrap()).unwrap();
     let listed: Vec<_> = store.list("").try_collect().await.unwrap();
-    let objects = listed.into_iter().map(ObjectRecord::from).collect();
+    let objects: limn_formats::Objects = listed.into_iter().map(ObjectRecord::from).collect();
     let found = layout(objects, &Contexts::new(), corpus);
     assert!(found.refused.is_empty(), "{:?}", found.refused);
-    let files = found.groups.into_iter().flat_map(|group| group.files);
+    let files = found.groups().flat_map(|group| group.files);
     let (store, options) = (&store, &ReadOptions::default());
     let tables = stream::iter(files).map(|file| async move {
         let summary = summarise_file(store, &file.data_file(), options).await;

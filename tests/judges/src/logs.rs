@@ -7,7 +7,7 @@ use std::time::Instant;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use limn_formats::{
-    Declaration, FileError, FileErrorKind, ObjectRecord, ReadOptions, summarise_file,
+    Declaration, FileError, FileErrorKind, ObjectRecord, Objects, ReadOptions, summarise_file,
 };
 use limn_lake::LogTable;
 use limn_lake::sources::{Found, Listed, Opened, logged, open};
@@ -84,20 +84,20 @@ fn files<'a>(log: &'a str, content: &'a [u8]) -> impl Iterator<Item = (String, &
     })
 }
 
-async fn listed(store: &Store) -> Vec<ObjectRecord> {
-    let mut objects = Vec::new();
+async fn listed(store: &Store) -> Objects {
+    let mut objects = Objects::default();
     let mut found = store.list("");
     while let Some(object) = futures::StreamExt::next(&mut found).await {
         objects.extend(object.map(ObjectRecord::from));
     }
-    objects.sort_by(|a, b| a.path.cmp(&b.path));
+    objects.sort();
     objects
 }
 
 async fn opened(
     store: &Store,
     found: &Found,
-    objects: &[ObjectRecord],
+    objects: &Objects,
 ) -> Result<Option<LogTable>, FileError> {
     let none = BTreeSet::new();
     let listed = Listed {
@@ -111,7 +111,7 @@ async fn opened(
     })
 }
 
-fn judge_table(table: &LogTable, found: &Found, objects: &[ObjectRecord]) {
+fn judge_table(table: &LogTable, found: &Found, objects: &Objects) {
     assert_eq!(table.folder, found.folder);
     let [log, files @ ..] = table.files.as_slice() else {
         panic!("a table without its log");

@@ -38,7 +38,8 @@ fn summary() -> FileSummary {
 
 /// The one group of these files.
 fn plan(objects: Vec<ObjectRecord>) -> GroupPlan {
-    let mut groups = layout(objects, &Contexts::new(), "lake").groups;
+    let layout = layout(objects, &Contexts::new(), "lake");
+    let mut groups: Vec<_> = layout.groups().collect();
     assert_eq!(groups.len(), 1, "{groups:?}");
     let group = groups.remove(0);
     GroupPlan {

@@ -1,19 +1,22 @@
-//! Epochs of a plan, and the two sides of a group that say whether it is part of one.
+//! Epochs of a plan, one after the other as they are asked for; and the two sides of a group that
+//! say whether it is part of one.
 
-use std::collections::VecDeque;
+use std::collections::HashSet;
+use std::sync::Arc;
 
-use super::{EpochPlan, Planner};
+use limn_lake::{Group, Layout};
+
+use super::survey::{Found, Surveyed, ToDo};
+use super::{EpochPlan, GroupPlan, Planner, forgetful_group};
 use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, memberless, side};
 
 /// Objects of the first epoch at most: a run can be searched, and stopped without loss, within a
 /// minute. Each next one may have twice as many, so that a large lake is not cut into very many.
 const FIRST_OBJECTS: usize = 1024;
 
-/// Epochs, cut after so many objects or bytes of groups that differ: what stays as it is costs no
-/// epoch anything.
-pub(super) struct Epochs {
-    cut: VecDeque<EpochPlan>,
-    pub(super) open: EpochPlan,
+/// Where epochs are cut: after so many objects or bytes of groups that differ. What stays as it is
+/// costs no epoch anything.
+pub(super) struct Cuts {
     objects: usize,
     bytes: u64,
     /// Of this epoch, and of any.
@@ -22,11 +25,9 @@ pub(super) struct Epochs {
     most_bytes: u64,
 }
 
-impl Epochs {
+impl Cuts {
     pub(super) fn new(planner: &Planner) -> Self {
-        Epochs {
-            cut: VecDeque::new(),
-            open: EpochPlan::default(),
+        Cuts {
             objects: 0,
             bytes: 0,
             room: FIRST_OBJECTS.min(planner.epoch_objects),
@@ -35,23 +36,179 @@ impl Epochs {
         }
     }
 
-    /// The epoch that a group of so many objects and bytes is part of.
-    pub(super) fn room_for(&mut self, objects: usize, bytes: u64) -> &mut EpochPlan {
+    /// Whether an epoch begins with the next group, which differs so.
+    pub(super) fn begins(&mut self, group: &Group, differ: Differ) -> bool {
+        let (objects, bytes) = match differ {
+            Differ::Members => {
+                let sizes = group.files.iter().map(|file| file.object.size);
+                (group.files.len(), sizes.sum())
+            }
+            Differ::Awaits | Differ::Not => (0, 0),
+        };
         let is_full = self.objects + objects > self.room
             || self.bytes.saturating_add(bytes) > self.most_bytes;
-        if self.objects > 0 && is_full {
-            self.cut.push_back(std::mem::take(&mut self.open));
+        let begins = self.objects > 0 && is_full;
+        if begins {
             (self.objects, self.bytes) = (0, 0);
             self.room = self.room.saturating_mul(2).min(self.most_objects);
         }
         self.objects += objects;
         self.bytes = self.bytes.saturating_add(bytes);
-        &mut self.open
+        begins
+    }
+}
+
+/// The epochs of a plan. Each is made when it is asked for: so only those under way are in memory.
+#[derive(Default)]
+pub struct Epochs(Option<Making>);
+
+/// Epochs while there are more to come.
+struct Making {
+    planner: Arc<Planner>,
+    layout: Layout,
+    cuts: Cuts,
+    to_do: std::vec::IntoIter<ToDo>,
+    /// The first group of the next epoch.
+    next: Option<Compared>,
+    gone: HashSet<GroupId>,
+    /// Groups that are gone and were told of.
+    told: HashSet<GroupId>,
+    /// Those that the first epoch restates.
+    restated: Vec<GroupId>,
+    left: usize,
+}
+
+/// A group with what it takes over, and its sides.
+struct Compared {
+    group: Group,
+    takes_over: Vec<GroupId>,
+    sides: Sides,
+}
+
+impl Epochs {
+    pub(super) fn new(
+        planner: Arc<Planner>,
+        layout: Layout,
+        surveyed: Surveyed,
+        restated: &[GroupId],
+    ) -> Self {
+        Epochs(Some(Making {
+            cuts: Cuts::new(&planner),
+            planner,
+            layout,
+            to_do: surveyed.to_do.into_iter(),
+            next: None,
+            gone: surveyed.gone,
+            told: HashSet::new(),
+            restated: restated.to_vec(),
+            left: surveyed.epochs,
+        }))
     }
 
-    pub(super) fn end(mut self) -> VecDeque<EpochPlan> {
-        self.cut.push_back(self.open);
-        self.cut
+    /// How many are still to come.
+    pub fn left(&self) -> usize {
+        self.0.as_ref().map_or(0, |making| making.left.max(1))
+    }
+}
+
+impl std::fmt::Debug for Epochs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Epochs").field(&self.left()).finish()
+    }
+}
+
+impl Iterator for Epochs {
+    type Item = EpochPlan;
+
+    fn next(&mut self) -> Option<EpochPlan> {
+        let making = self.0.as_mut()?;
+        let (mut epoch, is_last) = making.epoch();
+        making.left = making.left.saturating_sub(1);
+        if is_last {
+            making.tell_of_gone(&mut epoch);
+            self.0 = None;
+        }
+        Some(epoch)
+    }
+}
+
+impl Making {
+    /// The next epoch, and whether it is the last one.
+    fn epoch(&mut self) -> (EpochPlan, bool) {
+        let mut epoch = EpochPlan {
+            // First of all: what the settings forbid is to be gone at once.
+            restated: std::mem::take(&mut self.restated),
+            ..EpochPlan::default()
+        };
+        if let Some(first) = self.next.take() {
+            self.add(first, &mut epoch);
+        }
+        while let Some(to_do) = self.to_do.next() {
+            let Some(compared) = self.compared(to_do) else {
+                continue;
+            };
+            if self.cuts.begins(&compared.group, compared.sides.differ()) {
+                self.next = Some(compared);
+                return (epoch, false);
+            }
+            self.add(compared, &mut epoch);
+        }
+        (epoch, true)
+    }
+
+    fn compared(&self, to_do: ToDo) -> Option<Compared> {
+        let group = match to_do.group {
+            Found::LaidOut(at) => self.layout.group(at)?,
+            Found::Made(group) => *group,
+        };
+        let takes_over = to_do.takes_over.into_vec();
+        let (group, sides) = self.planner.compared(group, &takes_over);
+        Some(Compared {
+            group,
+            takes_over,
+            sides,
+        })
+    }
+
+    fn add(&mut self, compared: Compared, epoch: &mut EpochPlan) {
+        let Compared {
+            group,
+            takes_over,
+            sides,
+        } = compared;
+        let is_described = matches!(sides.differ(), Differ::Members);
+        sides.feed(epoch, group.key.0);
+        let names_of_others = match is_described {
+            true => {
+                let (gone, told) = (&mut self.gone, &mut self.told);
+                self.planner
+                    .names_of_others(&group, &takes_over, gone, told, epoch)
+            }
+            // One that stays as it is takes no name.
+            false => Vec::new(),
+        };
+        let files = (0u32..).zip(&group.files);
+        let probed = files.filter(|(_, file)| self.planner.reader.is_probed(file));
+        epoch.groups.push(GroupPlan {
+            id: group.key.0,
+            probed: probed.map(|(index, _)| index).collect(),
+            group,
+            takes_over,
+            names_of_others,
+        });
+    }
+
+    fn tell_of_gone(&mut self, epoch: &mut EpochPlan) {
+        let mut gone: Vec<GroupId> = self.gone.drain().collect();
+        gone.sort_unstable();
+        for id in gone {
+            let sides = self.planner.sides(id, &[], Vec::new());
+            sides.feed(epoch, id);
+        }
+        let planner = &self.planner;
+        for row in planner.published.gone_with(&planner.forget) {
+            epoch.forget(forgetful_group(&row));
+        }
     }
 }
 

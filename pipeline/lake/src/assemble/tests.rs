@@ -10,7 +10,8 @@ use serde::Serialize;
 use super::*;
 use crate::contexts::Contexts;
 use crate::evolution::{Shapes, arrange};
-use crate::layout::{Group, GroupKind, layout};
+use crate::layout::whole::layout;
+use crate::layout::{Group, GroupKind};
 use crate::table_name::TableName;
 
 type Rows<'a> = &'a [&'a [&'a str]];

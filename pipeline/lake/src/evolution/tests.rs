@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::contexts::Contexts;
-use crate::layout::layout;
+use crate::layout::whole::layout;
 
 fn family(extension: &str, count: usize) -> Group {
     let object = |n: usize| ObjectRecord::unversioned(&format!("d/x-{n:03}.{extension}"), 1);

@@ -10,9 +10,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use limn_formats::{Format, ObjectRecord, without_compression};
+use limn_formats::{Format, without_compression};
 
-use super::describing;
+use super::{Entry, describing};
 use crate::dates;
 use crate::place::{self, MASK, stands_apart};
 use crate::sheets::is_total;
@@ -38,11 +38,11 @@ pub(super) struct Pattern {
 /// that the directory is called like another table already, `is_free` which files nobody has said
 /// anything of.
 pub(super) fn among(
-    files: &[(ObjectRecord, Format)],
+    files: &[Entry<'_>],
     has_table: bool,
-    is_free: impl Fn(&str) -> bool,
+    is_free: impl Fn(&Entry<'_>) -> bool,
 ) -> Vec<Alike> {
-    let has = |format| files.iter().any(|(_, it)| *it == format);
+    let has = |format| files.iter().any(|it| it.format == format);
     if has(Format::Sheet) {
         return of_book(files, has_table, is_free).into_iter().collect();
     }
@@ -54,7 +54,7 @@ pub(super) fn among(
         .collect();
     let is_certain = |at: &usize| {
         let file = files.get(*at).filter(|_| !copies.contains(at));
-        file.is_some_and(|it| !it.1.is_uncertain() && is_free(&it.0.path))
+        file.is_some_and(|it| !it.format.is_uncertain() && is_free(it))
     };
     let certain = (0..files.len()).filter(is_certain).count();
     let all = if certain > 0 { certain } else { files.len() };
@@ -64,11 +64,7 @@ pub(super) fn among(
         true => set.members.len() == all,
         false => !set.is_copy && 2 * set.members.len() > all,
     };
-    let path = |at: &usize| {
-        files
-            .get(*at)
-            .map_or("", |(object, _)| object.path.as_str())
-    };
+    let path = |at: &usize| files.get(*at).map_or("", |it| it.path);
     let says_enough = |set: &Set| {
         let paths: Vec<&str> = set.members.iter().map(path).collect();
         stands_apart(&set.mask) && (paths.len() > 2 || paths.into_iter().all(has_date))
@@ -98,13 +94,13 @@ fn has_date(path: &str) -> bool {
 
 /// Sheets of a book that may be one table: all but totals.
 fn of_book(
-    files: &[(ObjectRecord, Format)],
+    files: &[Entry<'_>],
     has_table: bool,
-    is_free: impl Fn(&str) -> bool,
+    is_free: impl Fn(&Entry<'_>) -> bool,
 ) -> Option<Alike> {
     let is_member = |at: &usize| {
-        let object = files.get(*at).map(|(object, _)| object);
-        object.is_some_and(|it| is_free(&it.path) && !is_total(&it.path))
+        let file = files.get(*at);
+        file.is_some_and(|it| is_free(it) && !is_total(it.path))
     };
     let members: Vec<usize> = (0..files.len()).filter(is_member).collect();
     (members.len() > 1 && !has_table).then_some(Alike {
@@ -126,26 +122,22 @@ struct Set {
 
 /// The sets of several files with different names. A plain text, which may be no data, is alike to
 /// others only where nothing else is.
-fn sets(files: &[(ObjectRecord, Format)], is_free: &impl Fn(&str) -> bool) -> Vec<Set> {
-    let are_uncertain = files.iter().all(|(_, format)| format.is_uncertain());
+fn sets(files: &[Entry<'_>], is_free: &impl Fn(&Entry<'_>) -> bool) -> Vec<Set> {
+    let are_uncertain = files.iter().all(|it| it.format.is_uncertain());
     let beside = describing::of(files);
     let mut found: BTreeMap<(&str, String), (String, Vec<Like<'_>>)> = BTreeMap::new();
-    for (at, (object, format)) in files.iter().enumerate() {
-        let path = object.path.as_str();
+    for (at, file) in files.iter().enumerate() {
+        let Entry { path, format, .. } = *file;
         let (_, name) = place::split_path(path);
         let mask = place::mask(place::without_extension(name));
         let takes_part = are_uncertain || !format.is_uncertain();
         // A star stands for what varies.
         let is_pattern = mask.contains(MASK) && !mask.contains('*');
-        if takes_part && is_pattern && is_free(path) && !beside.contains(path) {
+        if takes_part && is_pattern && is_free(file) && !beside.contains(path) {
             let folder = &path[..path.len() - name.len()];
             let key = (folder, mask.to_lowercase());
             let (_, like) = found.entry(key).or_insert_with(|| (mask, Vec::new()));
-            like.push(Like {
-                at,
-                path,
-                format: *format,
-            });
+            like.push(Like { at, path, format });
         }
     }
     let of_mask = |((folder, _), (mask, files)): ((&str, String), (String, Vec<Like<'_>>))| {

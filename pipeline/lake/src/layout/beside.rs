@@ -21,7 +21,7 @@ pub fn may_be_beside(path: &str) -> bool {
 }
 
 /// Those of `paths` that may be about others of them, and [may be data](may_be_beside), too.
-pub fn texts_beside<'a>(paths: impl Iterator<Item = &'a str> + Clone) -> HashSet<String> {
+pub fn texts_beside<'a>(paths: impl Iterator<Item = &'a str> + Clone) -> HashSet<&'a str> {
     let mut asked: HashMap<&str, Vec<&str>> = HashMap::new();
     for path in paths.clone().filter(|path| may_be_beside(path)) {
         asked.entry(without_extension(path)).or_default().push(path);
@@ -38,7 +38,7 @@ pub fn texts_beside<'a>(paths: impl Iterator<Item = &'a str> + Clone) -> HashSet
         for name in [path, without_extension(path), directory] {
             // Each is found once.
             let texts = asked.remove(name).unwrap_or_default();
-            found.extend(texts.into_iter().map(str::to_owned));
+            found.extend(texts);
         }
     }
     found

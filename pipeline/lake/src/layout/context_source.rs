@@ -63,6 +63,11 @@ impl ContextText {
 }
 
 impl ContextSource {
+    /// Whether it is about several tables.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.source, ContextText::Shared { .. })
+    }
+
     /// Identity of the text (or its object's version), the table it is for and the name that it was
     /// registered for.
     pub fn fingerprint(&self) -> Fingerprint {

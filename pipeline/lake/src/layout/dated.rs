@@ -7,10 +7,10 @@
 //! `landing/2024/05/20/orders.csv`. Where names say nothing (`events/2024/05/20/7f3c.json`) they
 //! are the home's table and have its name, unless another table there has it.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::alike::{Like, parted, star_names, starred};
-use super::{Objects, describing};
+use super::{Entries, Entry, describing};
 use crate::dates::dated;
 use crate::place;
 
@@ -21,8 +21,8 @@ pub(super) struct Series {
     pub(super) home: String,
     /// The home, or what the files' paths share, with stars.
     pub(super) path: String,
-    /// The files, by path.
-    pub(super) members: BTreeSet<String>,
+    /// Where the files are in the listing.
+    pub(super) members: Vec<u32>,
 }
 
 impl Series {
@@ -40,7 +40,7 @@ struct Set {
     mask: String,
     extension: String,
     is_copy: bool,
-    members: BTreeSet<String>,
+    members: Vec<u32>,
 }
 
 impl Set {
@@ -52,14 +52,12 @@ impl Set {
 
 /// The series among files by their directories; `is_free` says which files nobody has said anything
 /// of.
-pub(super) fn among(loose: &BTreeMap<String, Objects>, is_free: impl Fn(&str) -> bool) -> Found {
+pub(super) fn among(loose: &BTreeMap<&str, Entries<'_>>, is_free: impl Fn(&str) -> bool) -> Found {
     let mut alike: BTreeMap<(&str, String), (String, Vec<Like<'_>>)> = BTreeMap::new();
-    let mut at = 0;
     for files in loose.values() {
         let beside = describing::of(files);
-        let are_uncertain = files.iter().all(|(_, format)| format.is_uncertain());
-        for (object, format) in files {
-            let path = object.path.as_str();
+        let are_uncertain = files.iter().all(|it| it.format.is_uncertain());
+        for Entry { path, at, format } in files {
             let takes_part = are_uncertain || !format.is_uncertain();
             let dated = dated(path).filter(|_| takes_part && !beside.contains(path));
             let Some(dated) = dated.filter(|_| is_free(path)) else {
@@ -71,21 +69,20 @@ pub(super) fn among(loose: &BTreeMap<String, Objects>, is_free: impl Fn(&str) ->
                 let key = (dated.home, mask.to_lowercase());
                 let (_, like) = alike.entry(key).or_insert_with(|| (mask, Vec::new()));
                 like.push(Like {
-                    at,
+                    at: *at as usize,
                     path,
                     format: *format,
                 });
-                at += 1;
             }
         }
     }
     let mut found = Vec::new();
     for ((home, _), (mask, mut files)) in alike {
         files.sort_by_key(|file| file.path);
-        let paths: BTreeMap<usize, &str> = files.iter().map(|it| (it.at, it.path)).collect();
+        let paths: HashMap<usize, &str> = files.iter().map(|it| (it.at, it.path)).collect();
         for part in parted(files) {
             let members = part.members.iter().filter_map(|at| paths.get(at).copied());
-            let dates = members.clone().filter_map(dated);
+            let dates = members.filter_map(dated);
             let dates: HashSet<Vec<&str>> = dates.map(|it| it.date()).collect();
             if dates.len() > 1 {
                 found.push(Set {
@@ -93,7 +90,7 @@ pub(super) fn among(loose: &BTreeMap<String, Objects>, is_free: impl Fn(&str) ->
                     mask: mask.clone(),
                     extension: part.extension,
                     is_copy: part.is_copy,
-                    members: members.map(str::to_owned).collect(),
+                    members: part.members.iter().map(|at| *at as u32).collect(),
                 });
             }
         }
@@ -102,10 +99,15 @@ pub(super) fn among(loose: &BTreeMap<String, Objects>, is_free: impl Fn(&str) ->
 }
 
 impl Found {
-    /// The files of all series.
-    pub(super) fn members(&self) -> HashSet<String> {
-        let members = self.0.iter().flat_map(|it| &it.members);
-        members.cloned().collect()
+    /// Says whether a file of a listing of so many objects is in one of the series.
+    pub(super) fn is_member(&self, objects: usize) -> impl Fn(u32) -> bool + use<> {
+        let mut is_member = vec![false; if self.0.is_empty() { 0 } else { objects }];
+        for at in self.0.iter().flat_map(|it| &it.members) {
+            if let Some(it) = is_member.get_mut(*at as usize) {
+                *it = true;
+            }
+        }
+        move |at| is_member.get(at as usize).copied().unwrap_or(false)
     }
 
     /// The series with their names; `has_table` says of a folder whether it is called like another

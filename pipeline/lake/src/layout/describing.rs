@@ -6,40 +6,39 @@
 
 use std::collections::HashSet;
 
-use limn_formats::{Format, ObjectRecord};
+use limn_formats::{Format, Objects};
 
-use super::{Group, GroupKind, may_be_beside};
+use super::{Draft, Entry, GroupKind, may_be_beside};
 use crate::contexts::may_describe;
 use crate::place;
 
 /// Which of a directory's files, none of them a part of a larger table by its path, lie beside a
 /// table of their name in another format: `orders.json` and `orders.csv.json` beside `orders.csv`.
-pub(super) fn of(files: &[(ObjectRecord, Format)]) -> HashSet<String> {
-    let json = files.iter().filter(|(it, _)| may_describe(&it.path));
+pub(super) fn of<'a>(files: &[Entry<'a>]) -> HashSet<&'a str> {
+    let json = files.iter().filter(|it| may_describe(it.path));
     let mut json = json.peekable();
     if json.peek().is_none() {
         return HashSet::new();
     }
     let others = files
         .iter()
-        .filter(|(_, format)| *format != Format::JsonLines && !format.is_uncertain());
+        .filter(|it| it.format != Format::JsonLines && !it.format.is_uncertain());
     let others: HashSet<&str> = others
-        .flat_map(|(it, _)| [place::without_extension(&it.path), it.path.as_str()])
+        .flat_map(|it| [place::without_extension(it.path), it.path])
         .collect();
-    json.filter(|(it, _)| others.contains(place::without_extension(&it.path)))
-        .map(|(it, _)| it.path.clone())
+    json.filter(|it| others.contains(place::without_extension(it.path)))
+        .map(|it| it.path)
         .collect()
 }
 
 /// Whether such a file is about the table of this group, if it is called like it.
-pub(super) fn is_described(group: &Group) -> bool {
-    let mut files = group.files.iter();
+pub(super) fn is_described(group: &Draft, objects: &Objects) -> bool {
+    let mut files = group.files(objects);
     matches!(group.kind, GroupKind::File | GroupKind::Family)
-        && files.all(|file| file.format != Format::JsonLines)
+        && files.all(|(_, format)| format != Format::JsonLines)
 }
 
 /// Whether a plain text that is called like this group may be about it: it has files that are none.
-pub(super) fn is_told_of_in_text(group: &Group) -> bool {
-    let mut files = group.files.iter();
-    files.any(|file| !may_be_beside(&file.object.path))
+pub(super) fn is_told_of_in_text(group: &Draft, objects: &Objects) -> bool {
+    group.files(objects).any(|(path, _)| !may_be_beside(path))
 }

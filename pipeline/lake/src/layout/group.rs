@@ -5,9 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use limn_formats::{Fingerprint, Hasher};
 use serde::{Deserialize, Serialize};
 
-use super::{ContextSource, ContextText, LogTable, TableFile, shared};
+use super::{ContextSource, ContextText, TableFile, shared};
 use crate::table_name::TableName;
-use crate::{dates, place};
 
 /// Identity of a group: a stable hash of its kind and path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -96,28 +95,6 @@ impl Group {
         files
             .chain(self.contexts.iter().map(ContextSource::fingerprint))
             .collect()
-    }
-
-    /// The directory that its tables lie in, and whether the directory itself is one of them.
-    pub(super) fn directory(&self) -> (&str, bool) {
-        let above = place::split_path(&self.path).0;
-        match self.kind {
-            GroupKind::File | GroupKind::Declared => (above, false),
-            GroupKind::Directory | GroupKind::Logged => (&self.path, true),
-            GroupKind::Family => {
-                let first = self.files.first().map_or("", |it| &it.object.path);
-                let (own, home) = (place::split_path(first).0, dates::home(first));
-                if self.path == own || self.path == home {
-                    (&self.path, true)
-                } else if above == own {
-                    (above, false)
-                } else {
-                    // All of its places of dates lie there.
-                    let length = home.len().min(self.path.len());
-                    (&self.path[..length], false)
-                }
-            }
-        }
     }
 
     /// Contexts that name no table once a family is a table a file: those that name the table of
@@ -232,66 +209,6 @@ impl Group {
             files: vec![file],
             contexts: Vec::new(),
             path,
-        }
-    }
-
-    pub(super) fn of_directory(directory: &str, name: TableName, files: Vec<TableFile>) -> Group {
-        Group {
-            key: GroupKey::new(GroupKind::Directory, directory),
-            path: directory.to_owned(),
-            kind: GroupKind::Directory,
-            name,
-            files,
-            contexts: Vec::new(),
-        }
-    }
-
-    pub(super) fn logged(table: LogTable, name: TableName) -> Group {
-        let files = table.files.into_iter().map(|file| TableFile {
-            table_name: TableName::of_path(&file.object.path),
-            object: file.object,
-            format: file.format,
-            is_beside: false,
-            is_alone: false,
-            declared: Some(file.logged),
-        });
-        let mut files: Vec<TableFile> = files.collect();
-        files.sort_by(|a, b| a.object.path.cmp(&b.object.path));
-        Group {
-            key: GroupKey::of_log(&table.folder),
-            path: table.folder,
-            kind: GroupKind::Logged,
-            name,
-            files,
-            contexts: Vec::new(),
-        }
-    }
-
-    pub(super) fn declared(
-        directory: &str,
-        table: &str,
-        name: TableName,
-        files: Vec<TableFile>,
-    ) -> Group {
-        let path = place::join(directory, table);
-        Group {
-            key: GroupKey::new(GroupKind::Declared, &path),
-            path,
-            kind: GroupKind::Declared,
-            name,
-            files,
-            contexts: Vec::new(),
-        }
-    }
-
-    pub(super) fn family(path: String, name: TableName, files: Vec<TableFile>) -> Group {
-        Group {
-            key: GroupKey::new(GroupKind::Family, &path),
-            path,
-            kind: GroupKind::Family,
-            name,
-            files,
-            contexts: Vec::new(),
         }
     }
 }

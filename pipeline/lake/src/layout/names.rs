@@ -1,57 +1,46 @@
 //! Who is called what: names that no two tables share, and which table a context's name means.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use limn_formats::{Format, ObjectRecord};
+use limn_formats::{Format, ObjectRecord, Objects};
 
 use super::alike::{self, Alike, Pattern};
 use super::dated::Series;
 use super::{
-    ContextSource, ContextText, Group, GroupKind, Layout, Sorted, describing, sidecar_stem,
+    ContextSource, ContextText, Draft, Entries, Entry, GroupKind, Layout, Naming, Sorted,
+    describing, sidecar_stem,
 };
 use crate::contexts::{Contexts, SharedKind};
 use crate::place;
 use crate::table_name::TableName;
 
 /// Names that no two tables of a lake share.
-pub(super) struct Names {
-    // How many loose files have this path without extension: surely data, and plain texts.
-    stems: HashMap<String, (usize, usize)>,
-    loose: HashSet<String>,
+pub(super) struct Names<'s, 'a> {
+    loose: &'s BTreeMap<&'a str, Entries<'a>>,
     directories: BTreeSet<String>,
     // Paths of tables that people declare.
     declared: BTreeSet<String>,
     root: String,
 }
 
-impl Names {
-    pub(super) fn of(sorted: &Sorted, root_name: &str) -> Names {
-        let mut stems: HashMap<String, (usize, usize)> = HashMap::new();
-        let mut loose = HashSet::new();
-        for (object, format) in sorted.loose.values().flatten() {
-            let stem = place::without_extension(&object.path).to_owned();
-            let files = stems.entry(stem).or_default();
-            match format.is_uncertain() {
-                false => files.0 += 1,
-                true => files.1 += 1,
-            }
-            // What has no extension may be no table, and takes no other's name.
-            if !(*format == Format::Unnamed && is_bare(&object.path)) {
-                loose.insert(object.path.clone());
-            }
-        }
+impl<'s, 'a> Names<'s, 'a> {
+    pub(super) fn of(
+        sorted: &Sorted<'a>,
+        loose: &'s BTreeMap<&'a str, Entries<'a>>,
+        root_name: &str,
+    ) -> Names<'s, 'a> {
         let of_alike = sorted.alike.iter().filter(|(_, alike)| {
             let mut alike = alike.iter();
             alike.any(|it| it.pattern.is_none())
         });
-        let of_alike = of_alike.map(|(directory, _)| directory);
-        let directories = sorted.directories.keys().chain(of_alike);
+        let of_alike = of_alike.map(|(directory, _)| *directory);
+        let directories = sorted.directories.keys().copied().chain(of_alike);
         let of_series = sorted.series.iter().filter(|it| it.is_directory());
-        let directories = directories.chain(of_series.map(|it| &it.home));
-        let directories = directories.chain(sorted.logged.folders());
+        let directories = directories.chain(of_series.map(|it| it.home.as_str()));
+        let directories = directories.chain(sorted.logged.folders().map(String::as_str));
         let directories: BTreeSet<String> = directories
             .filter(|directory| !directory.is_empty())
-            .cloned()
+            .map(str::to_owned)
             .collect();
         let root: String = root_name
             .trim_matches('/')
@@ -67,47 +56,60 @@ impl Names {
         let declared: BTreeSet<String> = declared
             .map(|(directory, table)| place::join(directory, table))
             .collect();
-        let taken = declared.contains(&root)
-            || stems.contains_key(&root)
-            || loose.contains(&root)
-            || directories.contains(&root);
-        // No path has a component ".", so no other table is called that.
-        let root = if taken { format!("./{root}") } else { root };
-        Names {
-            stems,
+        let mut names = Names {
             loose,
             directories,
             declared,
-            root,
-        }
+            root: String::new(),
+        };
+        let taken = names.declared.contains(&root)
+            || names.is_stem(&root)
+            || names.is_loose(&root)
+            || names.directories.contains(&root);
+        // No path has a component ".", so no other table is called that.
+        names.root = if taken { format!("./{root}") } else { root };
+        names
     }
 
-    /// The stem, unless another file has the same, or a directory or an object is called that. A
-    /// plain text, which may be no table, takes no other file's name.
-    pub(super) fn file(&self, path: &str, format: Format) -> TableName {
-        let stem = place::without_extension(path);
-        let is_shared = |(data, texts): &(usize, usize)| match format.is_uncertain() {
-            false => *data > 1,
-            true => data + texts > 1,
-        };
-        let shared = self.stems.get(stem).is_some_and(is_shared)
-            || self.directories.contains(stem)
-            || self.declared.contains(stem)
-            || self.loose.contains(stem);
-        match shared {
-            false => TableName::of_path(stem),
-            // No path has a component ".", so no other table is called that.
-            true if format == Format::Unnamed && is_bare(path) => {
-                TableName::of_path(&format!("{path}/."))
+    /// Loose files whose paths begin so, in the directory that this is a path in.
+    fn beginning(&self, path: &str) -> impl Iterator<Item = &'s Entry<'a>> {
+        let files = self.loose.get(place::split_path(path).0);
+        let files = files.map_or(&[][..], Vec::as_slice);
+        let (_, files) = files.split_at(files.partition_point(|it| it.path < path));
+        files.iter().take_while(move |it| it.path.starts_with(path))
+    }
+
+    /// Whether a loose file has this path.
+    fn is_loose(&self, path: &str) -> bool {
+        let first = self.beginning(path).next();
+        first.is_some_and(|it| it.path == path && takes_its_path(it))
+    }
+
+    /// Whether a loose file has this path without its extension.
+    fn is_stem(&self, path: &str) -> bool {
+        let mut files = self.beginning(path);
+        files.any(|it| place::without_extension(it.path) == path)
+    }
+
+    /// The names of one directory's loose files.
+    pub(super) fn within<'n>(&'n self, files: &[Entry<'a>]) -> Within<'n, 's, 'a> {
+        let mut stems: HashMap<&str, (usize, usize)> = HashMap::new();
+        for file in files {
+            let of_stem = stems
+                .entry(place::without_extension(file.path))
+                .or_default();
+            match file.format.is_uncertain() {
+                false => of_stem.0 += 1,
+                true => of_stem.1 += 1,
             }
-            true => TableName::of_path(path),
         }
+        Within { names: self, stems }
     }
 
     /// As people call it, unless a directory or an object is called that.
     pub(super) fn declared(&self, directory: &str, table: &str) -> TableName {
         let path = place::join(directory, table);
-        let is_taken = self.loose.contains(&path) || self.directories.contains(&path);
+        let is_taken = self.is_loose(&path) || self.directories.contains(&path);
         let path = match is_taken {
             true => format!("./{path}"),
             false => path,
@@ -137,9 +139,7 @@ impl Names {
 
     fn pattern(&self, path: &str) -> TableName {
         // Objects may have stars in their names.
-        let is_taken = self.stems.contains_key(path)
-            || self.loose.contains(path)
-            || self.directories.contains(path);
+        let is_taken = self.is_stem(path) || self.is_loose(path) || self.directories.contains(path);
         TableName::of_path(&match is_taken {
             true => format!("./{path}"),
             false => path.to_owned(),
@@ -150,7 +150,7 @@ impl Names {
     pub(super) fn directory(&self, directory: &str) -> TableName {
         if directory.is_empty() {
             TableName::of_path(&self.root)
-        } else if self.loose.contains(directory) {
+        } else if self.is_loose(directory) {
             TableName::of_path(&format!("{directory}/"))
         } else {
             TableName::of_path(directory)
@@ -158,12 +158,46 @@ impl Names {
     }
 }
 
+/// What the loose files of a directory are called.
+pub(super) struct Within<'n, 's, 'a> {
+    names: &'n Names<'s, 'a>,
+    // How many have this path without extension: surely data, and plain texts.
+    stems: HashMap<&'a str, (usize, usize)>,
+}
+
+impl Within<'_, '_, '_> {
+    /// The stem, unless another file has the same, or a directory or an object is called that. A
+    /// plain text, which may be no table, takes no other file's name.
+    pub(super) fn file(&self, file: &Entry<'_>) -> Naming {
+        let stem = place::without_extension(file.path);
+        let is_shared = |(data, texts): &(usize, usize)| match file.format.is_uncertain() {
+            false => *data > 1,
+            true => data + texts > 1,
+        };
+        let shared = self.stems.get(stem).is_some_and(is_shared)
+            || self.names.directories.contains(stem)
+            || self.names.declared.contains(stem)
+            || self.names.is_loose(stem);
+        match shared {
+            false => Naming::Stem,
+            true if takes_its_path(file) => Naming::Path,
+            true => Naming::Marked,
+        }
+    }
+}
+
+/// Whether no other table has a file's path for its name: what has no extension may be no table,
+/// and takes no other's name.
+fn takes_its_path(file: &Entry<'_>) -> bool {
+    !(file.format == Format::Unnamed && is_bare(file.path))
+}
+
 /// Whether a file's name has no extension at all.
 fn is_bare(path: &str) -> bool {
     place::without_extension(path).len() == path.len()
 }
 
-/// Which table (group, name) a context means by a name.
+/// Which table (group, name) a context means by a name: of the names that contexts have.
 #[derive(Default)]
 pub(super) struct Addressees {
     by_name: HashMap<String, (usize, TableName)>,
@@ -174,44 +208,70 @@ pub(super) struct Addressees {
 }
 
 impl Addressees {
-    pub(super) fn of(groups: &[Group]) -> Addressees {
+    /// What registered contexts, texts beside the data (by path) and shared texts may mean.
+    pub(super) fn of(
+        (groups, objects): (&[Draft], &Objects),
+        registered: &Contexts,
+        (beside, shared): (&[&str], &[(SharedKind, ObjectRecord)]),
+    ) -> Addressees {
         let mut addressees = Addressees::default();
+        let asked = registered.keys().map(TableName::as_str);
+        let asked = asked.chain(beside.iter().map(|path| place::without_extension(path)));
+        let shared = shared.iter().filter_map(|(_, it)| sidecar_stem(&it.path));
+        let asked: HashSet<&str> = asked.chain(shared).collect();
+        if asked.is_empty() {
+            return addressees;
+        }
         for (g, group) in groups.iter().enumerate() {
-            let table = (g, group.name.clone());
-            addressees
-                .by_name
-                .insert(group.name.to_string(), table.clone());
-            if group.kind == GroupKind::Logged {
-                addressees.by_log.insert(group.path.clone(), table.clone());
-            }
-            let stem = match group.kind {
-                GroupKind::File => None,
-                GroupKind::Directory | GroupKind::Declared | GroupKind::Logged => {
-                    Some(group.path.clone())
-                }
-                GroupKind::Family => match group.directory() {
-                    (directory, true) => Some(directory.to_owned()),
-                    (..) => alike::words(&group.path),
-                },
-            };
-            if let Some(stem) = stem.filter(|stem| !stem.is_empty()) {
-                addressees.by_stem.entry(stem).or_default().push(table);
-            }
-            if !matches!(group.kind, GroupKind::File | GroupKind::Family) {
-                continue;
-            }
-            for file in &group.files {
-                let table = (g, file.table_name.clone());
-                let path = &file.object.path;
-                addressees
-                    .by_name
-                    .insert(file.table_name.to_string(), table.clone());
-                addressees.by_path.insert(path.clone(), table.clone());
-                let stem = place::without_extension(path).to_owned();
-                addressees.by_stem.entry(stem).or_default().push(table);
-            }
+            addressees.add((g, group), objects, &asked);
         }
         addressees
+    }
+
+    fn add(&mut self, (g, group): (usize, &Draft), objects: &Objects, asked: &HashSet<&str>) {
+        let table = (g, group.name.clone());
+        if asked.contains(group.name.as_str()) {
+            self.by_name.insert(group.name.to_string(), table.clone());
+        }
+        if group.kind == GroupKind::Logged {
+            self.by_log.insert(group.path.to_string(), table.clone());
+        }
+        let stem = match group.kind {
+            GroupKind::File => None,
+            GroupKind::Directory | GroupKind::Declared | GroupKind::Logged => {
+                Some(group.path.to_string())
+            }
+            GroupKind::Family => match group.directory(objects) {
+                (directory, true) => Some(directory.to_owned()),
+                (..) => alike::words(&group.path),
+            },
+        };
+        if let Some(stem) = stem.filter(|it| !it.is_empty() && asked.contains(it.as_str())) {
+            self.by_stem.entry(stem).or_default().push(table);
+        }
+        if !matches!(group.kind, GroupKind::File | GroupKind::Family) {
+            return;
+        }
+        for file in group.listed() {
+            let path = file.path(objects);
+            let stem = place::without_extension(path);
+            let name = || file.naming.name(path);
+            // Its name is its path, its stem, or its path with a mark.
+            let (of_stem, of_path) = (asked.contains(stem), asked.contains(path));
+            if file.naming == Naming::Marked || of_stem || of_path {
+                let name = name();
+                if asked.contains(name.as_str()) {
+                    self.by_name.insert(name.to_string(), (g, name));
+                }
+            }
+            if of_path {
+                self.by_path.insert(path.to_owned(), (g, name()));
+            }
+            if of_stem {
+                let tables = self.by_stem.entry(stem.to_owned()).or_default();
+                tables.push((g, name()));
+            }
+        }
     }
 
     /// A registered context means the table of exactly that name; else the file of that path; else
@@ -257,8 +317,9 @@ impl Addressees {
     pub(super) fn deliver(
         &self,
         registered: &Contexts,
-        (sidecars, texts): (Vec<ObjectRecord>, &HashSet<String>),
-        json: Vec<ObjectRecord>,
+        (sidecars, texts): (Vec<&str>, &HashSet<&str>),
+        json: Vec<&str>,
+        objects: &Objects,
         layout: &mut Layout,
     ) {
         let send = |layout: &mut Layout,
@@ -288,29 +349,35 @@ impl Addressees {
                 );
             }
         }
-        for object in sidecars {
-            let path = object.path.clone();
-            let mut tables = self.beside(place::without_extension(&path));
-            if texts.contains(&path) {
-                tables.retain(|(g, _)| describing::is_told_of_in_text(&layout.groups[*g]));
+        let sidecar = |path: &str| {
+            let object = objects.get(objects.find(path)?)?.record();
+            Some(ContextText::Sidecar { object })
+        };
+        for path in sidecars {
+            let mut tables = self.beside(place::without_extension(path));
+            if texts.contains(path) {
+                tables.retain(|(g, _)| describing::is_told_of_in_text(&layout.groups[*g], objects));
                 // Nothing is called like it but other texts: then it is a table, or nothing.
                 if tables.is_empty() {
                     continue;
                 }
             }
             // Beside no table, YAML is somebody's settings, and HTML and PDF are pages.
-            if tables.is_empty() && !is_prose(&path) {
-                layout.ignored.add_other(&path);
+            if tables.is_empty() && !is_prose(path) {
+                layout.ignored.add_other(path);
                 continue;
             }
-            send(layout, tables, ContextText::Sidecar { object }, &path);
+            if let Some(sidecar) = sidecar(path) {
+                send(layout, tables, sidecar, path);
+            }
         }
         // People write beside the data; what programs write there comes after.
-        for object in json {
-            let path = object.path.clone();
-            let mut tables = self.beside(place::without_extension(&path));
-            tables.retain(|(g, _)| describing::is_described(&layout.groups[*g]));
-            send(layout, tables, ContextText::Sidecar { object }, &path);
+        for path in json {
+            let mut tables = self.beside(place::without_extension(path));
+            tables.retain(|(g, _)| describing::is_described(&layout.groups[*g], objects));
+            if let Some(sidecar) = sidecar(path) {
+                send(layout, tables, sidecar, path);
+            }
         }
         layout.orphans.dedup();
         for group in &mut layout.groups {

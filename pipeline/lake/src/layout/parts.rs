@@ -10,7 +10,7 @@ use limn_formats::{Declaration, ObjectRecord};
 use super::Ignored;
 
 /// Such files of a lake, and which tables there are.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Parts {
     /// Those that are read, by the paths of their tables without extensions.
     read: HashMap<String, Vec<ObjectRecord>>,

@@ -11,9 +11,9 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use limn_formats::ObjectRecord;
+use limn_formats::{ObjectRecord, Objects};
 
-use super::{ContextSource, ContextText, Group, GroupKind, Layout};
+use super::{ContextSource, ContextText, Draft, Group, GroupKind, Layout};
 use crate::contexts::{About, SharedKind};
 use crate::place::split_path;
 use crate::reach::is_within;
@@ -27,14 +27,18 @@ const MOST_PATHS: usize = 64;
 
 /// Gives each table in reach the texts, after its other contexts: nearest first, manifests before
 /// prose.
-pub(super) fn deliver(mut shared: Vec<(SharedKind, ObjectRecord)>, layout: &mut Layout) {
+pub(super) fn deliver(
+    mut shared: Vec<(SharedKind, ObjectRecord)>,
+    objects: &Objects,
+    layout: &mut Layout,
+) {
     let depth = |object: &ObjectRecord| object.path.matches('/').count();
     shared
         .sort_by_cached_key(|(kind, object)| (Reverse(depth(object)), *kind, object.path.clone()));
     if shared.is_empty() {
         return;
     }
-    let tables = Tables::of(&layout.groups);
+    let tables = Tables::of(&layout.groups, objects);
     let paths = &tables.paths;
     let mut of_programs = vec![0; layout.groups.len()];
     for (kind, object) in shared {
@@ -68,10 +72,10 @@ pub(super) fn deliver(mut shared: Vec<(SharedKind, ObjectRecord)>, layout: &mut 
             let group = &mut layout.groups[at];
             let whole = is_own && own <= most;
             let about = About {
-                paths: paths_of(group),
+                paths: paths_of(group.kind, &group.path, group.files(objects).map(|it| it.0)),
                 folders: folders_between(directory, &group.path, kind),
                 whole,
-                others: others(&own_paths, group, whole),
+                others: others(&own_paths, &group.path, whole),
             };
             let source = ContextText::Shared {
                 object: object.clone(),
@@ -99,18 +103,18 @@ struct Tables {
 }
 
 impl Tables {
-    fn of(groups: &[Group]) -> Tables {
+    fn of(groups: &[Draft], objects: &Objects) -> Tables {
         let mut tables = Tables {
-            paths: groups.iter().map(|it| it.path.clone()).collect(),
+            paths: groups.iter().map(|it| it.path.to_string()).collect(),
             near: HashMap::new(),
             artifacts: HashSet::new(),
         };
         for (at, group) in groups.iter().enumerate() {
-            if may_be_artifact(group) {
+            if may_be_artifact(group, objects) {
                 tables.artifacts.insert(at);
                 continue;
             }
-            let (directory, is_directory) = group.directory();
+            let (directory, is_directory) = group.directory(objects);
             let near = tables.near.entry(directory.to_owned()).or_default();
             near.push((at, true));
             if is_directory && !directory.is_empty() {
@@ -147,26 +151,27 @@ impl Tables {
 }
 
 /// Whether a group may turn out to be what a program wrote about tables.
-fn may_be_artifact(group: &Group) -> bool {
+fn may_be_artifact(group: &Draft, objects: &Objects) -> bool {
     let is_one = |path: &str| SharedKind::of_path(path).is_some_and(SharedKind::may_hold_rows);
-    !group.files.is_empty() && group.files.iter().all(|file| is_one(&file.object.path))
+    let mut files = group.files(objects).map(|it| it.0).peekable();
+    files.peek().is_some() && files.all(is_one)
 }
 
-fn paths_of(group: &Group) -> Vec<String> {
-    let files = group.files.iter().map(|file| file.object.path.clone());
-    match group.kind {
+fn paths_of<'a>(kind: GroupKind, path: &str, files: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let files = files.map(str::to_owned);
+    match kind {
         GroupKind::File => files.collect(),
-        GroupKind::Directory | GroupKind::Logged => vec![group.path.clone()],
+        GroupKind::Directory | GroupKind::Logged => vec![path.to_owned()],
         GroupKind::Family | GroupKind::Declared => {
-            let all = std::iter::once(group.path.clone()).chain(files.take(MOST_PATHS));
+            let all = std::iter::once(path.to_owned()).chain(files.take(MOST_PATHS));
             all.collect()
         }
     }
 }
 
 /// The other tables of a directory, where one of them is told the whole of a text.
-fn others(all: &[String], group: &Group, whole: bool) -> Vec<String> {
-    let others = all.iter().filter(|path| whole && **path != group.path);
+fn others(all: &[String], own: &str, whole: bool) -> Vec<String> {
+    let others = all.iter().filter(|path| whole && *path != own);
     others.cloned().collect()
 }
 
@@ -197,8 +202,9 @@ pub(super) fn handed_on(
             all.extend_from_slice(paths);
             all.sort_unstable();
         }
-        about.others = others(&all, table, about.whole);
-        about.paths = paths_of(table);
+        about.others = others(&all, &table.path, about.whole);
+        let files = table.files.iter().map(|file| file.object.path.as_str());
+        about.paths = paths_of(table.kind, &table.path, files);
         *known = None;
     }
     ContextSource {

@@ -13,7 +13,9 @@ use limn_formats::Fingerprint;
 
 use self::texts::reaching;
 
+use super::whole::{Layout, layout, layout_declared};
 use super::*;
+use crate::table_name::TableName;
 
 fn object(path: &str) -> ObjectRecord {
     ObjectRecord {
@@ -702,7 +704,7 @@ fn a_shapefile_is_one_file_with_its_parts() {
     let fingerprint = |size: u64| {
         let mut objects = vec![object("r.dbf"), object("r.shp")];
         objects[1].size = size;
-        let layout = super::layout(objects, &Contexts::new(), "lake");
+        let layout = whole::layout(objects, &Contexts::new(), "lake");
         let file = &layout.groups[0].files[0];
         (file.content_fingerprint(), file.object.fingerprint())
     };

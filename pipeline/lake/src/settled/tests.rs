@@ -14,7 +14,8 @@ use proptest::prelude::*;
 use crate::assemble::merge_files;
 use crate::contexts::Contexts;
 use crate::evolution::{Shapes, arrange};
-use crate::layout::{TableFile, layout};
+use crate::layout::TableFile;
+use crate::layout::whole::layout;
 use crate::scan::{Request, TableRows};
 use crate::table_name::TableName;
 

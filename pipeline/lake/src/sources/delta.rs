@@ -52,7 +52,8 @@ pub(super) struct Delta;
 impl Source for Delta {
     fn log(&self, folder: &str, listed: &Listed<'_>) -> Result<ObjectRecord, FileError> {
         let log = join(folder, DELTA_LOG);
-        let own = listed.below(&log).iter();
+        let below = listed.below(&log);
+        let own = below.iter();
         let own = own.filter(|it| split_path(&it.path).0 == log);
         let versions = own.filter_map(|it| Some((version(split_path(&it.path).1)?, it)));
         // A checkpoint says what its commit has said.
@@ -84,9 +85,9 @@ impl Source for Delta {
                 remedy,
             } => FileError::new(&log, kind, cause).with_remedy(remedy),
         };
-        bounded(&log, of_log).map_err(wrong)?;
+        bounded(&log, &of_log).map_err(wrong)?;
         let table = Table {
-            store: Arc::new(OfLog::new(lake, of_log)),
+            store: Arc::new(OfLog::new(lake, &of_log)),
             lake: lake.clone(),
             folder: folder.to_owned(),
             runtime: Handle::current(),

@@ -93,13 +93,13 @@ pub(super) fn table_of(path: &str) -> Option<&str> {
 impl Source for Hudi {
     fn log(&self, folder: &str, listed: &Listed<'_>) -> Result<ObjectRecord, FileError> {
         let log = join(folder, HOODIE);
-        let own = listed.below(&log).iter();
-        let own = own.filter(|it| table_of(&it.path) == Some(folder));
+        let below = listed.below(&log);
+        let own = below.iter().filter(|it| table_of(&it.path) == Some(folder));
         // Any file of the timeline may say something else of those before, and files may be listed
         // later than it.
         let mut all = Hasher::new("timeline");
         own.for_each(|it| it.feed(&mut all));
-        let objects = listed.below(folder).iter().map(|it| it.path.as_str());
+        let objects = listed.paths_in(folder);
         let left_out = Listed::paths_below(listed.left_out, folder);
         let too_new = Listed::paths_below(listed.too_new, folder);
         let others = left_out.into_iter().chain(too_new);
@@ -109,8 +109,8 @@ impl Source for Hudi {
             (&join(&log, TIMELINE), Layout::Second),
         ];
         let newest = newest.map(|(folder, layout)| {
-            let files = listed.below(folder).iter();
-            let files = files.filter(|it| split_path(&it.path).0 == folder);
+            let below = listed.below(folder);
+            let files = below.iter().filter(|it| split_path(&it.path).0 == folder);
             let (time, modified_ms) = Timeline::of(files, layout).newest()?;
             Some((time.to_owned(), modified_ms))
         });
@@ -142,8 +142,8 @@ impl Source for Hudi {
             Layout::First => log.clone(),
             Layout::Second => join(&log, TIMELINE),
         };
-        let files = listed.below(&own).iter();
-        let files = files.filter(|it| split_path(&it.path).0 == own);
+        let below = listed.below(&own);
+        let files = below.iter().filter(|it| split_path(&it.path).0 == own);
         let table = Table {
             lake,
             folder,
@@ -185,7 +185,7 @@ async fn properties(lake: &Store, log: &str, listed: &Listed<'_>) -> Result<Prop
     let object = written
         .next()
         .ok_or_else(|| corrupt(log, "its properties are empty"))?;
-    let text = bytes(lake, object).await?;
+    let text = bytes(lake, &object).await?;
     Ok(Properties::parse(&String::from_utf8_lossy(&text)))
 }
 
@@ -272,8 +272,7 @@ impl<'a> Table<'a> {
     /// The paths of the table's files, whether filters leave them out or not: which are live does
     /// not depend on that. None where a folder of the table could not be listed.
     fn paths(&self) -> Option<Vec<&'a str>> {
-        let objects = self.listed.below(self.folder);
-        let objects = objects.iter().map(|it| it.path.as_str());
+        let objects = self.listed.paths_in(self.folder);
         let left_out = Listed::paths_below(self.listed.left_out, self.folder);
         let too_new = Listed::paths_below(self.listed.too_new, self.folder);
         if too_new.iter().any(|path| !is_read(path)) {
@@ -388,13 +387,13 @@ impl<'a> Table<'a> {
     /// The names that columns had, by the newest history of the schema.
     async fn old_names(&self) -> Result<OldNames, FileError> {
         let schemas = join(&self.log, SCHEMAS);
-        let files = self.listed.below(&schemas).iter();
+        let files = self.listed.below(&schemas).into_iter();
         let histories = files.filter(|it| it.path.ends_with(SCHEMA_COMMIT) && it.size > 0);
         // None was written before a column was changed.
         let Some(newest) = histories.max_by(|a, b| a.path.cmp(&b.path)) else {
             return Ok(OldNames::default());
         };
-        let history = bytes(self.lake, newest).await?;
+        let history = bytes(self.lake, &newest).await?;
         OldNames::of(&history).map_err(|flaw| {
             let remedy = "rewrite the table under the names that it has now";
             unsupported(&newest.path, flaw.to_string(), remedy)

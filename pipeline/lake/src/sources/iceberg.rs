@@ -42,7 +42,7 @@ impl Source for Iceberg {
         Ok(ObjectRecord {
             path: join(folder, METADATA),
             version: Some(ObjectVersion::Named(split_path(&newest.path).1.to_owned())),
-            ..newest.clone()
+            ..newest
         })
     }
 
@@ -56,11 +56,11 @@ impl Source for Iceberg {
         let table = Table {
             lake,
             folder,
-            metadata: read_metadata(lake, newest).await?,
-            object: newest,
+            metadata: read_metadata(lake, &newest).await?,
+            object: &newest,
             listed,
         };
-        let how = known_by(lake, newest, listed).await?;
+        let how = known_by(lake, &newest, listed).await?;
         table.open(log, how).await
     }
 }
@@ -82,13 +82,14 @@ fn number(path: &str) -> Option<u64> {
 }
 
 /// The newest metadata file: the one with the highest number.
-fn newest<'a>(folder: &str, listed: &Listed<'a>) -> Result<&'a ObjectRecord, FileError> {
+fn newest(folder: &str, listed: &Listed<'_>) -> Result<ObjectRecord, FileError> {
     let log = join(folder, METADATA);
-    let files = listed.below(&log).iter();
+    let files = listed.below(&log).into_iter();
     let files = files.filter(|it| split_path(&it.path).0 == log && is_metadata(&it.path));
-    let numbered = files.filter_map(|it| Some((number(&it.path)?, it.modified_ms, it)));
-    let newest = numbered.max_by(|a, b| (a.0, a.1, &a.2.path).cmp(&(b.0, b.1, &b.2.path)));
-    newest.map(|it| it.2).ok_or_else(|| {
+    let numbered = files.filter_map(|it| Some((number(&it.path)?, it)));
+    let key = |it: &(u64, ObjectRecord)| (it.0, it.1.modified_ms, it.1.path.clone());
+    let newest = numbered.max_by_key(key);
+    newest.map(|it| it.1).ok_or_else(|| {
         let cause = "no metadata file of the table has a number";
         corrupt(&log, cause)
     })

@@ -17,7 +17,7 @@ use std::ops::Bound;
 
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
-use limn_formats::{FileError, FileErrorKind, ObjectRecord, ObjectVersion, member};
+use limn_formats::{FileError, FileErrorKind, ObjectRecord, ObjectVersion, Objects, member};
 use limn_profile::text::counted;
 use limn_profile::{NestedNames, SharedNames};
 use limn_store::{Store, one_line};
@@ -75,7 +75,7 @@ trait Source: Send + Sync {
 #[derive(Clone, Copy, Debug)]
 pub struct Listed<'a> {
     /// The objects, by path.
-    pub objects: &'a [ObjectRecord],
+    pub objects: &'a Objects,
     /// Paths that filters leave out.
     pub left_out: &'a BTreeSet<&'a str>,
     /// Paths that are to be read later, since they are too new.
@@ -101,14 +101,15 @@ const ASKED_AT_ONCE: usize = 16;
 
 impl<'a> Listed<'a> {
     /// The objects in a folder, at whatever depth.
-    fn below(&self, folder: &str) -> &'a [ObjectRecord] {
-        if folder.is_empty() {
-            return self.objects;
-        }
-        let from = format!("{folder}/");
-        let start = self.objects.partition_point(|it| it.path < from);
-        let below = &self.objects[start..];
-        &below[..below.partition_point(|it| it.path.starts_with(&from))]
+    fn below(&self, folder: &str) -> Vec<ObjectRecord> {
+        self.objects.records(self.objects.below(folder))
+    }
+
+    /// The paths of the objects in a folder, at whatever depth.
+    fn paths_in(&self, folder: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+        let objects = self.objects;
+        let below = objects.below(folder);
+        below.map(move |at| objects.path(at))
     }
 
     /// The paths in a folder, at whatever depth, of a set.
@@ -122,11 +123,9 @@ impl<'a> Listed<'a> {
         below.copied().collect()
     }
 
-    fn get(&self, path: &str) -> Option<&'a ObjectRecord> {
-        let at = self
-            .objects
-            .binary_search_by(|it| it.path.as_str().cmp(path));
-        self.objects.get(at.ok()?)
+    fn get(&self, path: &str) -> Option<ObjectRecord> {
+        let object = self.objects.get(self.objects.find(path)?)?;
+        Some(object.record())
     }
 
     /// The table of files that a log names: with the objects that they are. One that was not listed
@@ -142,7 +141,7 @@ impl<'a> Listed<'a> {
         let (mut is_any_left_out, is_any) = (false, !named.is_empty());
         for (path, format, logged) in named {
             match self.get(&path) {
-                Some(object) => files.push(LogFile::new(object.clone(), format, logged)),
+                Some(object) => files.push(LogFile::new(object, format, logged)),
                 None if self.too_new.contains(path.as_str()) => return Ok(Opened::HeldBack),
                 None if self.left_out.contains(path.as_str()) => is_any_left_out = true,
                 None => unlisted.push((path, format, logged)),
@@ -248,23 +247,21 @@ pub(crate) fn log_of(path: &str) -> Option<&str> {
 }
 
 /// The folders of a listing that hold tables with logs.
-pub fn logged(objects: &[ObjectRecord]) -> Vec<Found> {
+pub fn logged(objects: &Objects) -> Vec<Found> {
     let mut folders: BTreeMap<&str, Kind> = BTreeMap::new();
     // What is in an archive has no log of its own.
-    let objects = objects
-        .iter()
-        .filter(|it| member::split(&it.path).is_none());
-    for object in objects {
-        let Some(folder) = log_of(&object.path) else {
+    let paths = objects.iter().map(|it| it.path);
+    for path in paths.filter(|path| member::split(path).is_none()) {
+        let Some(folder) = log_of(path) else {
             continue;
         };
-        let kind = if is_commit(&object.path) {
+        let kind = if is_commit(path) {
             Kind::Delta
-        } else if is_metadata(&object.path) {
+        } else if is_metadata(path) {
             Kind::Iceberg
-        } else if hudi::is_properties(&object.path) {
+        } else if hudi::is_properties(path) {
             Kind::Hudi
-        } else if object.path.split('/').any(|part| part == DELTA_LOG) {
+        } else if path.split('/').any(|part| part == DELTA_LOG) {
             Kind::Uncommitted
         } else {
             continue;
@@ -399,7 +396,7 @@ mod tests {
             object("g/_delta_log/00000000000000000000.json.tmp"),
             object("g/metadata/v1.metadata.json"),
         ];
-        let found = logged(&objects);
+        let found = logged(&objects.into_iter().collect());
         let kinds: Vec<(&str, Kind)> = found
             .iter()
             .map(|it| (it.folder.as_str(), it.kind))

@@ -7,7 +7,8 @@ use super::*;
 use crate::contexts::Contexts;
 use crate::declared::Declared;
 use crate::evolution::{Shapes, arrange};
-use crate::layout::{Group, layout_declared};
+use crate::layout::Group;
+use crate::layout::whole::layout_declared;
 
 /// A table with its files as they were read.
 struct Table {

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 
 use crate::contexts::Contexts;
 use crate::evolution::{Shapes, arrange};
-use crate::layout::{Group, GroupKind, layout};
+use crate::layout::whole::layout;
+use crate::layout::{Group, GroupKind};
 
 fn file(columns: &str) -> FileSummary {
     let columns = columns.split_ascii_whitespace().map(ColumnBuilder::new);

@@ -5,7 +5,8 @@
 use limn_formats::ObjectRecord;
 
 use crate::contexts::Contexts;
-use crate::layout::{ContextText, Group, GroupKind, Layout, layout, layout_declared};
+use crate::layout::whole::{Layout, layout, layout_declared};
+use crate::layout::{ContextText, Group, GroupKind};
 use crate::{Declared, TableName};
 
 fn objects(paths: &[&str]) -> Vec<ObjectRecord> {

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::contexts::Contexts;
-use crate::layout::layout;
+use crate::layout::whole::layout;
 
 fn data(name: &str) -> Vec<u8> {
     let path = format!(

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use limn_formats::Objects;
 use limn_profile::LoggedColumn;
 
 use super::super::{Listed, Opened, logged, open};
@@ -66,12 +67,13 @@ impl Lake {
             too_new.iter().copied().collect(),
         );
         let objects = self.objects.iter();
-        let objects: Vec<ObjectRecord> = objects
+        let mut objects: Objects = objects
             .filter(|it| {
                 !left_out.contains(it.path.as_str()) && !too_new.contains(it.path.as_str())
             })
             .cloned()
             .collect();
+        objects.sort();
         let listed = Listed {
             objects: &objects,
             left_out: &left_out,

@@ -1,0 +1,61 @@
+//! A first run's plan over a listing, and the memory of the process.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use limn_formats::{Objects, ReadOptions};
+use limn_pipeline::changes::MemberId;
+use limn_pipeline::listing::Listing;
+use limn_pipeline::plan::Planner;
+use limn_pipeline::published::Published;
+use limn_pipeline::read::Reader;
+use limn_pipeline::scope::Part;
+use limn_pipeline::{Progress, RunOptions};
+use limn_profile::Redact;
+use limn_store::Store;
+
+/// What stands for the settings of a run.
+const SETTINGS: MemberId = 0x5e77_1465;
+
+/// What the planner makes of a listing before an index exists: groups and epochs.
+pub fn plan(objects: Objects) -> (u64, u64) {
+    let published = Arc::new(Published::default());
+    let reader = Reader::new(
+        Store::in_memory(),
+        Arc::clone(&published),
+        ReadOptions::default(),
+        1 << 28,
+        Arc::new(Progress::default()),
+    );
+    let planner = Arc::new(Planner::new(
+        "lake",
+        Arc::new(reader),
+        published,
+        (SETTINGS, Redact::Off),
+        true,
+        &RunOptions::default(),
+    ));
+    let listing = Listing {
+        part: Part::whole(),
+        objects,
+        ..Listing::default()
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let plan = runtime.block_on(planner.plan(listing));
+    let (mut groups, mut epochs) = (0, 0);
+    for epoch in plan.epochs {
+        groups += black_box(epoch).groups.len() as u64;
+        epochs += 1;
+    }
+    (groups, epochs)
+}
+
+/// What the process has, or has had at most, in bytes.
+pub fn memory(what: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with(what)).unwrap();
+    let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kib * 1024
+}

@@ -1,0 +1,139 @@
+//! The survey: which groups of a layout differ from what is published. Of the others nothing is
+//! kept, and of those that are as they were laid out only their places.
+
+use std::collections::HashSet;
+
+use limn_lake::reach::is_within;
+use limn_lake::{Group, GroupKind};
+
+use super::epochs::{Cuts, Differ};
+use super::{Plan, Planner};
+use crate::changes::GroupId;
+use crate::held_back::HeldBack;
+use crate::scope::Part;
+
+/// A group as it is, or one of the groups that a family turned out to be.
+pub(super) struct Arranged {
+    /// Where the group, or the family, is in the layout.
+    pub(super) at: usize,
+    /// Whether it is as it was laid out.
+    pub(super) is_as_laid_out: bool,
+    pub(super) group: Group,
+}
+
+/// A group that has something to do.
+pub(super) enum Found {
+    /// As it was laid out at this place.
+    LaidOut(usize),
+    /// Another.
+    Made(Box<Group>),
+}
+
+/// A group with something to do, and the published groups that it takes over.
+pub(super) struct ToDo {
+    pub(super) group: Found,
+    pub(super) takes_over: Box<[GroupId]>,
+}
+
+/// What a survey has found.
+#[derive(Default)]
+pub(super) struct Surveyed {
+    pub(super) to_do: Vec<ToDo>,
+    /// Published groups that are gone.
+    pub(super) gone: HashSet<GroupId>,
+    /// How many epochs it takes.
+    pub(super) epochs: usize,
+}
+
+/// A survey under way.
+pub(super) struct Survey<'a> {
+    planner: &'a Planner,
+    part: &'a Part,
+    held: HeldBack,
+    cuts: Cuts,
+    /// Tables that have a log and are not published yet, and their folders.
+    logged: Vec<(String, String)>,
+    found: Surveyed,
+}
+
+impl<'a> Survey<'a> {
+    pub(super) fn of(planner: &'a Planner, part: &'a Part, unlisted: &[String]) -> Survey<'a> {
+        let held = HeldBack::of(&planner.published, unlisted);
+        Survey {
+            planner,
+            part,
+            found: Surveyed {
+                gone: planner.gone(part, &held),
+                epochs: 1,
+                ..Surveyed::default()
+            },
+            held,
+            cuts: Cuts::new(planner),
+            logged: Vec::new(),
+        }
+    }
+
+    /// Looks at the next group.
+    pub(super) fn look_at(&mut self, arranged: Arranged, plan: &mut Plan) {
+        let group = &arranged.group;
+        let id = group.key.0;
+        let takes_over = self.planner.taken_over(group);
+        for published in takes_over.iter().chain([&id]) {
+            self.found.gone.remove(published);
+        }
+        if group.kind == GroupKind::Logged && !self.planner.published.has(id) {
+            self.logged
+                .push((group.name.to_string(), group.path.clone()));
+        }
+        if self.held.concerns(group) {
+            self.held.keep(takes_over.into_iter().chain([id]));
+            return;
+        }
+        if !self.planner.is_meant(self.part, group, &takes_over) {
+            return;
+        }
+        if self.part.tables.is_some() {
+            plan.tables.insert(group.name.to_string());
+            let files = group.files.iter();
+            plan.tables
+                .extend(files.map(|file| file.table_name.to_string()));
+        }
+        let differ = self.planner.differ(group, &takes_over);
+        match differ {
+            // Nothing is to be told of sides that are equal.
+            Differ::Not => return,
+            Differ::Awaits => plan.awaiting += 1,
+            Differ::Members => {
+                let files = group.files.iter();
+                plan.files_wanted += files.filter(|file| !file.format.is_log()).count();
+            }
+        }
+        self.found.epochs += usize::from(self.cuts.begins(group, differ));
+        self.found.to_do.push(ToDo {
+            group: match arranged.is_as_laid_out {
+                true => Found::LaidOut(arranged.at),
+                false => Found::Made(Box::new(arranged.group)),
+            },
+            takes_over: takes_over.into(),
+        });
+    }
+
+    /// The end of it: all groups were looked at.
+    pub(super) fn end(mut self, plan: &mut Plan) -> Surveyed {
+        let logged = std::mem::take(&mut self.logged).into_iter();
+        let joined = logged.map(|(name, path)| {
+            let is_own = |id: &&GroupId| {
+                let tables = self.planner.published.tables(**id);
+                let mut files = tables.iter().flat_map(|it| it.files_now());
+                files.any(|file| is_within(&file.path, &path))
+            };
+            (name, self.found.gone.iter().filter(is_own).count())
+        });
+        plan.joined = joined.filter(|(_, count)| *count > 0).collect();
+        if !self.planner.is_uniform {
+            plan.restated = self.held.into_groups();
+        }
+        self.found.to_do.shrink_to_fit();
+        self.found
+    }
+}

@@ -1,0 +1,41 @@
+"""What comes before the dataflow: listing, layout and the plan of a first run, over 1 and 5 million synthetic objects.
+
+    cargo build --release --locked --workspace --example listings
+    python3 tests/bench/listings.py target/release/examples/listings RESULT.json [BEFORE]
+
+Every run is a process of its own, so that each has its own peak of memory. BEFORE is the same example of another build, which is run
+in turn with the first.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+
+
+def run(listings, build, what, millions):
+    told = subprocess.run([listings, what, str(millions * 1_000_000)], check=True, stdout=subprocess.PIPE)
+    result = {"build": build} | json.loads(told.stdout) | {"load": round(os.getloadavg()[0], 1)}
+    print(result, flush=True)
+    return result
+
+
+def main():
+    builds = {"now": sys.argv[1]}
+    if len(sys.argv) > 3:
+        builds["before"] = sys.argv[3]
+    kinds = [(what, millions) for what in ("listing", "layout", "plan") for millions in (1, 5)]
+    runs = [run(of, build, what, millions) for what, millions in kinds for build, of in builds.items()]
+    told = {
+        "what": "listing, layout and plan of a first run over a synthetic lake",
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, shared",
+        "runs": runs,
+    }
+    with open(sys.argv[2], "w") as out:
+        out.write(json.dumps(told, indent=1) + "\n")
+
+
+main()
