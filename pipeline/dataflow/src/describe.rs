@@ -8,16 +8,17 @@ use limn_lake::contexts::column_descriptions;
 use limn_summary::{TextBlock, TokenCounter};
 use serde::{Deserialize, Serialize};
 
-use crate::assemble::{Position, TableDraft};
 use crate::documents::describe;
+use crate::draft::TableDraft;
 use crate::error::PipelineError;
 use crate::narrate::aliases::{Known, NarratedDraft, same_columns};
 use crate::narrate::awaiting::AwaitingTable;
 use crate::narrate::context_of;
 use crate::narrate::store::NarrationStore;
-use crate::options::Words;
+use crate::position::Position;
 use crate::progress::Progress;
 use crate::report::Failure;
+use crate::settings::Words;
 use crate::values::DraftValues;
 use crate::wire::{Wire, WireRow};
 

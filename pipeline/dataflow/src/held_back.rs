@@ -17,9 +17,10 @@ use limn_lake::assemble::merge_files;
 use limn_profile::{FileSummary, Redact, TableSummary};
 use limn_segment::{FileRecord, SinceSample, TableRecord};
 
-use crate::assemble::{Before, Position, TableDraft};
 use crate::changes::GroupId;
 use crate::documents::{fill_row, now_ms};
+use crate::draft::{Before, TableDraft};
+use crate::position::Position;
 use crate::published::{Published, failures_of, is_searchable};
 use crate::sketches::{keep, kept};
 use crate::values::DraftValues;
@@ -69,7 +70,7 @@ impl HeldBack {
         if self.groups.is_empty() {
             return false;
         }
-        self.groups.contains(&group.key.0)
+        self.groups.contains(&GroupId::from(group.key))
             || self.names.contains(group.name.as_str())
             || group.files.iter().any(|file| {
                 self.paths.contains(&file.object.path)

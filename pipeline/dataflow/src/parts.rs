@@ -277,7 +277,7 @@ fn file_record(file: &TableFile, id: MemberId, part: &FilePart) -> Option<FileRe
         version: file.object.version.as_ref().map(ToString::to_string),
         size: file.object.size,
         modified_ms: file.object.modified_ms,
-        fingerprint: Fingerprint(id).to_string(),
+        fingerprint: id.to_string(),
         ..record
     })
 }
@@ -319,7 +319,7 @@ fn context_record(
         text: part.text,
         of_folder: part.of_folder,
         fingerprint: if settled {
-            Fingerprint(id).to_string()
+            id.to_string()
         } else {
             String::new()
         },

@@ -6,23 +6,25 @@
 //! live as long as their epoch is under way.
 
 mod epochs;
+mod group;
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 
 use futures::future::join_all;
 use futures::{StreamExt, stream};
-use limn_formats::{FileError, Fingerprint};
+use limn_formats::FileError;
 use limn_lake::evolution::{self, Shapes};
 use limn_lake::layout::layout_declared;
 use limn_lake::reach::is_within;
 use limn_lake::{ContextText, Contexts, Group, GroupKind, Ignored};
 use limn_profile::Redact;
 use limn_segment::TableRecord;
-use serde::{Deserialize, Serialize};
 
+pub use self::epochs::EpochPlan;
 use self::epochs::{Differ, Epochs, Sides};
-use crate::changes::{GroupId, MemberId, MemberUpdate, memberless};
+pub use self::group::{GroupPlan, members};
+use crate::changes::{GroupId, MemberId};
 use crate::held_back::HeldBack;
 use crate::listing::Listing;
 use crate::options::RunOptions;
@@ -33,79 +35,11 @@ use crate::scope::{Part, root_name};
 /// Families that are probed at once.
 const PROBED_AT_ONCE: usize = 16;
 
-/// A group of the lake with everything a worker needs to make tables of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct GroupPlan {
-    /// The group's stable fingerprint.
-    pub id: GroupId,
-    /// Its objects and registered contexts.
-    pub group: Group,
-    /// Other groups whose published tables this plan decides about: a family's files that were
-    /// tables of their own.
-    pub takes_over: Vec<GroupId>,
-    /// Names of its tables under which the index has tables of files that are still there, and are
-    /// called otherwise now.
-    pub names_of_others: Vec<String>,
-    /// Its files that planning has read.
-    pub probed: Vec<u32>,
-}
-
-/// What stands for a group's files and contexts (in this order) in the `lake` collection: their
-/// versions, and the settings their texts are made with.
-pub fn members(group: &Group, settings: MemberId) -> Vec<MemberId> {
-    let versions = group.fingerprints().into_iter();
-    let mut members: Vec<MemberId> = versions
-        .map(|version| with_settings(version, settings))
-        .collect();
-    let contexts = members.iter_mut().skip(group.files.len());
-    for (member, context) in contexts.zip(&group.contexts) {
-        if let ContextText::Shared {
-            known: Some(known), ..
-        } = context.source
-        {
-            *member = known.0;
-        }
-    }
-    members
-}
-
-/// The member that stands for a version of an object or context, made with these settings.
-pub fn with_settings(version: Fingerprint, settings: MemberId) -> MemberId {
-    let bytes = [version.0.to_le_bytes(), settings.to_le_bytes()].concat();
-    xxhash_rust::xxh3::xxh3_128(&bytes)
-}
-
-/// What one epoch feeds into the dataflow.
-#[derive(Debug, Default)]
-pub struct EpochPlan {
-    /// Groups that may have changed.
-    pub groups: Vec<GroupPlan>,
-    /// Updates of the `lake` collection.
-    pub lake: Vec<MemberUpdate>,
-    /// Updates of the `published` collection.
-    pub published: Vec<MemberUpdate>,
-    /// What the one has more than the other, of groups that differ: what publishing the epoch adds
-    /// to the `published` collection.
-    pub differences: Vec<MemberUpdate>,
-    /// Published groups that the run leaves alone and whose tables other settings made: they are
-    /// restated from their rows.
-    pub restated: Vec<GroupId>,
-}
-
-impl EpochPlan {
-    /// Has the row of a table that is gone written anew, without contexts that are to be forgotten.
-    fn forget(&mut self, group: GroupId) {
-        let (member, diff) = memberless(group);
-        self.published.push((member, diff));
-        self.differences.push((member, -diff));
-    }
-}
-
 /// What stands for the row of a table that is gone, if contexts are to be taken from it: no group
 /// of a lake.
 pub fn forgetful_group(gone: &TableRecord) -> GroupId {
     let name = ["context of what is gone", &gone.lake, &gone.name].join("\0");
-    xxhash_rust::xxh3::xxh3_128(name.as_bytes())
+    GroupId(xxhash_rust::xxh3::xxh3_128(name.as_bytes()))
 }
 
 /// A listing turned into epochs.
@@ -240,17 +174,17 @@ impl Planner {
         let taken_over: Vec<Vec<GroupId>> = groups.iter().map(|it| self.taken_over(it)).collect();
         let mut gone = self.gone(part, &held);
         for (group, taken_over) in groups.iter().zip(&taken_over) {
-            gone.remove(&group.key.0);
+            gone.remove(&GroupId::from(group.key));
             for taken in taken_over {
                 gone.remove(taken);
             }
         }
         plan.joined = self.joined(&groups, &gone);
-        let mut epochs = Epochs::new(self);
+        let mut epochs = Epochs::new(self.epoch_objects, self.epoch_bytes);
         let mut told: HashSet<GroupId> = HashSet::new();
         for (group, takes_over) in groups.into_iter().zip(taken_over) {
             if held.concerns(&group) {
-                held.keep(takes_over.into_iter().chain([group.key.0]));
+                held.keep(takes_over.into_iter().chain([GroupId::from(group.key)]));
                 continue;
             }
             if !self.is_meant(part, &group, &takes_over) {
@@ -278,7 +212,7 @@ impl Planner {
                 }
             };
             let is_described = matches!(sides.differ(), Differ::Members);
-            sides.feed(epoch, group.key.0);
+            sides.feed(epoch, GroupId::from(group.key));
             let names_of_others = match is_described {
                 true => self.names_of_others(&group, &takes_over, &mut gone, &mut told, epoch),
                 // One that stays as it is takes no name.
@@ -287,7 +221,7 @@ impl Planner {
             let files = (0u32..).zip(&group.files);
             let probed = files.filter(|(_, file)| self.reader.is_probed(file));
             epoch.groups.push(GroupPlan {
-                id: group.key.0,
+                id: GroupId::from(group.key),
                 probed: probed.map(|(index, _)| index).collect(),
                 group,
                 takes_over,
@@ -331,7 +265,7 @@ impl Planner {
     fn compared(&self, mut group: Group, takes_over: &[GroupId]) -> (Group, Sides) {
         let sides = |group: &Group| {
             let members = members(group, self.settings);
-            self.sides(group.key.0, takes_over, members)
+            self.sides(GroupId::from(group.key), takes_over, members)
         };
         let found = sides(&group);
         if matches!(found.differ(), Differ::Members) && forget_known(&mut group) {
@@ -356,7 +290,8 @@ impl Planner {
         let names = group.files.iter().map(|file| file.table_name.as_str());
         for name in names.chain([group.name.as_str()]) {
             let before = self.published.table(name).and_then(|row| group_of(&row));
-            let is_other = |it: &GroupId| *it != group.key.0 && !takes_over.contains(it);
+            let is_other =
+                |it: &GroupId| *it != GroupId::from(group.key) && !takes_over.contains(it);
             let Some(before) = before.filter(is_other) else {
                 continue;
             };
@@ -374,7 +309,7 @@ impl Planner {
     /// their folders.
     fn joined(&self, groups: &[Group], gone: &HashSet<GroupId>) -> Vec<(String, usize)> {
         let is_new = |it: &&Group| {
-            it.kind == GroupKind::Logged && self.published.tables(it.key.0).is_empty()
+            it.kind == GroupKind::Logged && self.published.tables(it.key.into()).is_empty()
         };
         let tables = groups.iter().filter(is_new).map(|group| {
             let is_own = |id: &&GroupId| {
@@ -389,7 +324,8 @@ impl Planner {
 
     /// Whether a group, or what it takes over, is of the tables that a run is about.
     fn is_meant(&self, part: &Part, group: &Group, takes_over: &[GroupId]) -> bool {
-        let mut published = takes_over.iter().chain([&group.key.0]);
+        let own = GroupId::from(group.key);
+        let mut published = takes_over.iter().chain([&own]);
         part.has_table(group.name.as_str())
             || group
                 .files
@@ -531,7 +467,7 @@ impl Planner {
         }
         group
             .keys_alone()
-            .map(|key| key.0)
+            .map(GroupId::from)
             .filter(|id| !self.published.tables(*id).is_empty())
             .collect()
     }

@@ -10,10 +10,10 @@ use std::collections::{HashMap, HashSet};
 use limn_lake::Filters;
 use limn_segment::{IndexStore, PublishError, Snapshot, TableRecord};
 
-use crate::assemble::Position;
 use crate::error::PipelineError;
 use crate::filtering::remembered;
-use crate::options::IndexSettings;
+use crate::position::Position;
+use crate::settings::IndexSettings;
 
 /// What others have done to one lake's tables.
 #[derive(Debug, Default)]

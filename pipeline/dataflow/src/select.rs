@@ -50,7 +50,7 @@ impl Work {
 
 /// The worker that keeps a group, as an exchange key.
 pub fn route(group: GroupId) -> u64 {
-    (group as u64) ^ ((group >> 64) as u64)
+    (group.0 as u64) ^ ((group.0 >> 64) as u64)
 }
 
 #[derive(Default)]

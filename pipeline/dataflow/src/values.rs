@@ -10,7 +10,7 @@ use limn_profile::TableSummary;
 use limn_segment::{ColumnValues, PublishedFile, TableValues};
 use serde::{Deserialize, Serialize};
 
-use crate::assemble::Position;
+use crate::position::Position;
 
 /// The hashes of a draft's values, as far as they are known, and where the others are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

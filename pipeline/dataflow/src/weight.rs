@@ -9,7 +9,7 @@
 use limn_profile::FileSummary;
 use limn_segment::{Block, ColumnRecord, TableRecord, TableValues};
 
-use crate::assemble::TableDraft;
+use crate::draft::TableDraft;
 
 /// What a table takes besides what is counted.
 const FIXED: usize = 2 << 10;

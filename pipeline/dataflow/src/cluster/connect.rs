@@ -19,7 +19,8 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use super::channel::{Channel, End, Unsealed};
-use super::{ClusterOptions, Trust, frame};
+use super::frame;
+use super::options::{ClusterOptions, Trust};
 use crate::error::{PipelineError, Refused, Stranger};
 
 /// How long a refused call waits before it is tried again.

@@ -16,9 +16,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
 use super::channel::Channel;
+use super::frame;
+use super::options::ClusterOptions;
 use super::terms::Terms;
 use super::totals::Totals;
-use super::{ClusterOptions, frame};
 use crate::error::{Fatal, PipelineError};
 
 /// How often a process says that it is there, at least.

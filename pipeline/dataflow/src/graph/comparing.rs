@@ -17,8 +17,8 @@ use timely::dataflow::operators::generic::Operator;
 use timely::dataflow::operators::vec::Broadcast;
 
 use crate::changes::Epoch;
-use crate::graph::GraphWork;
 use crate::graph::meeting::MeetingUpdate;
+use crate::graph::updates::GraphWork;
 
 /// Two tables, the lower first.
 type Tables = (TableId, TableId);

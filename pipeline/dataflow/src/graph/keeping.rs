@@ -17,7 +17,8 @@ use limn_segment::{
 
 use crate::error::PipelineError;
 use crate::graph::looked_up::{LookedUp, Looking, segment_hash};
-use crate::graph::{EdgeUpdate, MemberUpdate, TableUpdate};
+use crate::graph::size::GraphSize;
+use crate::graph::updates::{EdgeUpdate, MemberUpdate, TableUpdate};
 use crate::sketches::{JoinColumns, SketchedColumns, graph_table};
 
 /// What is kept of a table's row.
@@ -59,25 +60,6 @@ impl HeldValue for GraphRow {
 
     fn of_row(row: TableRecord) -> Self {
         Self::of(&row, &JoinColumns::of(&row))
-    }
-}
-
-/// How large a lake is, as far as joins go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GraphSize {
-    /// Its tables.
-    pub tables: u64,
-    /// Their columns.
-    pub columns: u64,
-}
-
-impl GraphSize {
-    /// The size of tables of so many columns each.
-    pub fn of(tables: impl Iterator<Item = usize>) -> Self {
-        tables.fold(Self::default(), |sum, columns| Self {
-            tables: sum.tables + 1,
-            columns: sum.columns + columns as u64,
-        })
     }
 }
 

@@ -21,9 +21,8 @@ use timely::dataflow::operators::generic::Operator;
 
 use super::ContextId;
 use super::store::{Narration, NarrationStore};
-use crate::assemble::TableDraft;
 use crate::changes::Epoch;
-use crate::job::Job;
+use crate::draft::TableDraft;
 
 /// A table with what is known of its columns.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -90,10 +89,10 @@ type Stash = BTreeMap<Epoch, (Capability<Epoch>, Vec<NarratedDraft>)>;
 
 /// Turns carried narrations into narrations of the new context. Tables that carry none pass at
 /// once; the others wait for their epoch to be complete, since another table may carry another
-/// text.
+/// text. `narrations` are those of the round under way.
 pub fn settle_aliases<'scope>(
     tables: Stream<'scope, Epoch, Vec<NarratedDraft>>,
-    job: Arc<Job>,
+    narrations: impl Fn() -> Option<Arc<NarrationStore>> + 'static,
 ) -> Stream<'scope, Epoch, Vec<NarratedDraft>> {
     let here = tables.scope().worker().index();
     tables.unary_frontier::<CapacityContainerBuilder<Vec<NarratedDraft>>, _, _, _>(
@@ -125,10 +124,8 @@ pub fn settle_aliases<'scope>(
                         break;
                     }
                     let (capability, mut tables) = entry.remove();
-                    if let Some(stages) = job.stages_or_end()
-                        && let Some(store) = &stages.narrations
-                    {
-                        settle(&mut tables, store);
+                    if let Some(store) = narrations() {
+                        settle(&mut tables, &store);
                     }
                     output
                         .session(&capability)

@@ -2,12 +2,38 @@
 
 use std::collections::VecDeque;
 
-use super::{EpochPlan, Planner};
-use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, memberless, side};
+use super::group::GroupPlan;
+use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, MemberUpdate, memberless, side};
 
 /// Objects of the first epoch at most: a run can be searched, and stopped without loss, within a
 /// minute. Each next one may have twice as many, so that a large lake is not cut into very many.
 const FIRST_OBJECTS: usize = 1024;
+
+/// What one epoch feeds into the dataflow.
+#[derive(Debug, Default)]
+pub struct EpochPlan {
+    /// Groups that may have changed.
+    pub groups: Vec<GroupPlan>,
+    /// Updates of the `lake` collection.
+    pub lake: Vec<MemberUpdate>,
+    /// Updates of the `published` collection.
+    pub published: Vec<MemberUpdate>,
+    /// What the one has more than the other, of groups that differ: what publishing the epoch adds
+    /// to the `published` collection.
+    pub differences: Vec<MemberUpdate>,
+    /// Published groups that the run leaves alone and whose tables other settings made: they are
+    /// restated from their rows.
+    pub restated: Vec<GroupId>,
+}
+
+impl EpochPlan {
+    /// Has the row of a table that is gone written anew, without contexts that are to be forgotten.
+    pub(super) fn forget(&mut self, group: GroupId) {
+        let (member, diff) = memberless(group);
+        self.published.push((member, diff));
+        self.differences.push((member, -diff));
+    }
+}
 
 /// Epochs, cut after so many objects or bytes of groups that differ: what stays as it is costs no
 /// epoch anything.
@@ -23,15 +49,15 @@ pub(super) struct Epochs {
 }
 
 impl Epochs {
-    pub(super) fn new(planner: &Planner) -> Self {
+    pub(super) fn new(most_objects: usize, most_bytes: u64) -> Self {
         Epochs {
             cut: VecDeque::new(),
             open: EpochPlan::default(),
             objects: 0,
             bytes: 0,
-            room: FIRST_OBJECTS.min(planner.epoch_objects),
-            most_objects: planner.epoch_objects,
-            most_bytes: planner.epoch_bytes,
+            room: FIRST_OBJECTS.min(most_objects),
+            most_objects,
+            most_bytes,
         }
     }
 

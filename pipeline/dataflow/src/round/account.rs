@@ -7,7 +7,7 @@ use limn_lake::{Contexts, Ignored, Others};
 use limn_profile::Redact;
 use limn_profile::text::counted;
 
-use super::Round;
+use super::state::Round;
 use crate::changes::GroupId;
 use crate::cluster::totals::Totals;
 use crate::known_failures::KnownFailures;

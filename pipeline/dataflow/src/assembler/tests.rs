@@ -8,10 +8,11 @@ use limn_profile::RowSample;
 use limn_segment::{ColumnRecord, IndexStore, Shard, Snapshot};
 
 use super::*;
-use crate::graph::{GraphSize, MostTables};
-use crate::options::{IndexSettings, RunOptions};
+use crate::graph::size::{GraphSize, MostTables};
+use crate::options::RunOptions;
 use crate::published::{KnownFile, passed_over};
-use crate::read::{ReadResult, Unread};
+use crate::read::{Part, ReadResult, Unread};
+use crate::settings::IndexSettings;
 
 fn object(path: &str, size: u64) -> ObjectRecord {
     ObjectRecord {
@@ -42,7 +43,7 @@ fn plan(objects: Vec<ObjectRecord>) -> GroupPlan {
     assert_eq!(groups.len(), 1, "{groups:?}");
     let group = groups.remove(0);
     GroupPlan {
-        id: group.key.0,
+        id: group.key.into(),
         group,
         names_of_others: Vec::new(),
         takes_over: Vec::new(),
