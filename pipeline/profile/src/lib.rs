@@ -71,7 +71,7 @@ pub use merge::FilePart;
 pub use notation::Notation;
 pub use order::Order;
 pub use patterns::Pattern;
-pub use privacy::Redact;
+pub use privacy::{Redact, UnknownRedact};
 pub use profile::ColumnProfile;
 pub use reading::{
     DeclaredReading, FirstRow, HeaderLine, NO_HEADER, NOTHING_DECLARED, Quoting, TextReading,

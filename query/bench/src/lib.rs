@@ -6,7 +6,7 @@
 //!
 //! 1. `sample` reads at most fifty columns and ten rows of a table, by `limn-sql`.
 //! 2. `draw` draws a [`Statement`] over them.
-//! 3. [`Shelf`] executes it: on its own table, where an answer without a row is rejected, then on
+//! 3. [`KnownTables`] executes it: on its own table, where an answer without a row is rejected, then on
 //!    every table that has all of its columns. Those that answer are the question's tables.
 //! 4. `words` puts it in English, from templates; or `by_model` lets a language model do so, and
 //!    checks that the question comes to the same `clauses` again.
@@ -43,17 +43,17 @@ mod clauses;
 mod datasheet;
 mod draw;
 mod keywords;
+mod known_tables;
 mod make;
 mod question;
 mod random;
 mod sample;
-mod shelf;
 mod statement;
 mod words;
 
+pub use known_tables::KnownTables;
 pub use make::{Ended, Made, MakeError, Settings, make};
 pub use question::{Context, Earlier, Kind, Kinds, Mode, Origin, Question, ResumeError};
-pub use shelf::Shelf;
 pub use statement::Statement;
 
 /// Statements drawn on one visit to a table.

@@ -8,7 +8,7 @@
 //! | folder | what |
 //! |---|---|
 //! | `access/` | callers: keys, reaches, rights, rates |
-//! | `live.rs`, `shelf.rs` | the snapshot that is served, and what each reach sees of it |
+//! | `live.rs`, `table_list.rs` | the snapshot that is served, and what each reach sees of it |
 //! | `answers/` | what is answered, whatever the way it was asked |
 //! | `http/` | addresses, what surrounds each request, sockets |
 //! | `mcp/` | tools for agents |
@@ -39,7 +39,7 @@ mod names;
 mod node;
 mod problem;
 mod questions;
-mod shelf;
+mod table_list;
 pub mod traces;
 mod trouble;
 

@@ -183,7 +183,7 @@ impl Node {
 
     /// The tables of the snapshot that is served.
     pub fn table_count(&self) -> usize {
-        self.live.whole().shelf.tables().len()
+        self.live.whole().table_list.tables().len()
     }
 
     /// The number of the snapshot that is served.

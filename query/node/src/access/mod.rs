@@ -69,17 +69,20 @@ impl fmt::Display for Right {
     }
 }
 
-impl std::str::FromStr for Right {
-    type Err = String;
+/// A text that names no [`Right`].
+#[derive(Debug, thiserror::Error)]
+#[error("'{0}' is no right; there are search, rows, ask, describe and admin")]
+pub struct UnknownRight(String);
 
-    fn from_str(text: &str) -> Result<Right, String> {
+impl std::str::FromStr for Right {
+    type Err = UnknownRight;
+
+    fn from_str(text: &str) -> Result<Right, UnknownRight> {
         let known = Right::ALL.into_iter();
         known
             .into_iter()
             .find(|right| right.to_string() == text)
-            .ok_or_else(|| {
-                format!("'{text}' is no right; there are search, rows, ask, describe and admin")
-            })
+            .ok_or_else(|| UnknownRight(text.to_owned()))
     }
 }
 

@@ -137,7 +137,7 @@ pub async fn cells(
     };
     if keys.is_empty() {
         let prefix = request.prefix.as_deref();
-        let empty = prefix.filter(|it| grant.view.shelf.under(it).next().is_none());
+        let empty = prefix.filter(|it| grant.view.table_list.under(it).next().is_none());
         notes.push(empty.map_or_else(
             || "no table was found for the question".to_owned(),
             |prefix| format!("no table lies at '{}' or below it", one_line(prefix)),

@@ -465,7 +465,7 @@ async fn life(
     let whole = node.live.whole();
     let lakes = match &request.lake {
         Some(lake) => vec![lake.as_str()],
-        None => whole.shelf.lakes(),
+        None => whole.table_list.lakes(),
     };
     for lake in lakes {
         let key = TableKey {
