@@ -279,7 +279,7 @@ fn what_is_wrong_with_a_table_costs_that_table_nothing_but_what_is_new() {
         (json!({"metadata-location": null}), "does not say where"),
         (
             json!({"metadata-location": own.join("metadata/gone.metadata.json")}),
-            "is not there any more",
+            "no longer exists",
         ),
     ];
     let faults = [

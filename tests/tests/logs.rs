@@ -431,7 +431,7 @@ fn vector(rows: &[u16]) -> Vec<u8> {
     .concat()
 }
 
-/// What this writer cannot write: columns that are called otherwise in files, and rows that a
+/// What this writer cannot write: columns that have other names in files, and rows that a
 /// vector deletes.
 #[test]
 fn mapped_columns_and_deletion_vectors_are_read() {

@@ -133,7 +133,7 @@ impl IndexStore {
         Ok(found)
     }
 
-    /// Deletes a file of kept vectors; it may be gone already.
+    /// Deletes a file of kept vectors; it may be deleted already.
     ///
     /// # Errors
     /// Store errors.

@@ -215,7 +215,7 @@ impl HeldValue for Packed {
     }
 }
 
-/// The rows that hold in a snapshot, those that say that a table is gone with them; in the order of
+/// The rows that hold in a snapshot, with tombstones among them; in the order of
 /// their keys. Cheap to clone, and never changed: another snapshot's are others.
 #[derive(Clone, Default)]
 pub struct PackedTables {

@@ -25,7 +25,7 @@ pub struct Verified {
     pub segments: usize,
     /// Catalog files read.
     pub catalog_files: usize,
-    /// Tables in the catalog, those that are gone left out.
+    /// Tables in the catalog, without tombstones.
     pub tables: usize,
     /// Live blocks.
     pub blocks: u64,

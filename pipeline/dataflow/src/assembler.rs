@@ -55,10 +55,10 @@ pub struct Assembler {
 }
 
 impl Assembler {
-    /// The tables of a group that is gone.
+    /// The tombstones of a group that was removed.
     pub fn remove(&self, group: GroupId) -> Vec<TableDraft> {
         let tables = self.published.tables(group);
-        let mut gone: Vec<TableDraft> = tables
+        let mut removed: Vec<TableDraft> = tables
             .iter()
             .map(|record| self.tombstone(group, record))
             .collect();
@@ -66,8 +66,8 @@ impl Assembler {
         let forgetful = forgetful
             .iter()
             .find(|record| forgetful_group(record) == group);
-        gone.extend(forgetful.map(|record| self.tombstone(group, record)));
-        gone
+        removed.extend(forgetful.map(|record| self.tombstone(group, record)));
+        removed
     }
 
     /// The tables of a group that await a narration, from their published rows alone.
@@ -147,8 +147,8 @@ impl Assembler {
             .iter()
             .filter_map(|group| self.table(plan, group, &read, old.remove(group.name.as_str())))
             .collect();
-        let gone = old.into_values();
-        changes.extend(gone.map(|record| self.tombstone(plan.id, record)));
+        let removed = old.into_values();
+        changes.extend(removed.map(|record| self.tombstone(plan.id, record)));
         changes
     }
 
@@ -327,8 +327,8 @@ fn last_good_files(table: Option<&TableRecord>, redact: Redact) -> Vec<(&FileRec
         .collect()
 }
 
-/// A published table as a draft: the same table, which may be described in other words now. A row
-/// without a summary of a file has nothing to put into words.
+/// A published table as a draft: the same table, which may be described differently now. A row
+/// without a summary of a file has nothing to describe.
 fn again(group: GroupId, row: TableRecord, redact: Redact) -> Option<TableDraft> {
     let summaries = sampled_summaries(&row);
     let parts: Vec<(&str, &FileSummary)> = summaries

@@ -1,5 +1,5 @@
-//! Describing: a table's words. What a model has said of its columns is looked up in the index, the
-//! texts are made with it, and a table whose columns a model has not described yet says so.
+//! Describing: a table's texts. The narrations of its columns are looked up in the index, the texts
+//! are made with them, and a table that lacks some is marked.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub struct TableChange {
     pub held: Held,
 }
 
-/// Puts tables into words; shared by the workers of a process.
+/// Makes the texts of tables; shared by the workers of a process.
 pub struct Describer {
     /// The embedder's window.
     pub counter: Arc<dyn TokenCounter + Send + Sync>,

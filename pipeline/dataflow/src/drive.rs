@@ -262,7 +262,7 @@ fn run_worker(worker: &mut Worker, job: &Arc<Job>, lead: &Mutex<Option<Lead>>) {
             driver.drive(worker, &lead.rounds, &published);
         }
     }
-    // The dataflow is complete when its inputs are gone and all workers have done their part.
+    // The dataflow is complete when its inputs are dropped and all workers have done their part.
     while worker.has_dataflows() && !job.fatal.is_set() {
         step(worker, job.is_in_round());
     }

@@ -1,6 +1,6 @@
 //! Held back: published tables that a run leaves alone, because a part of them was not listed.
 //!
-//! Nothing is taken as gone that could not be looked for: a folder that cannot be listed, a
+//! Nothing counts as removed that could not be looked for: a folder that cannot be listed, a
 //! container that cannot be opened, a file that is too young for `--older-than`. Their tables stay
 //! as they are, but for one thing: where a run has other settings than the tables were made with,
 //! its settings reach no file of theirs. Such tables are *restated* from their rows. Values that

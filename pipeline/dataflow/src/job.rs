@@ -72,11 +72,11 @@ pub struct Stages {
     pub reader: Arc<Reader>,
     /// Makes tables of groups.
     pub assembler: Arc<Assembler>,
-    /// Puts tables into words.
+    /// Makes the texts of tables.
     pub describer: Arc<Describer>,
-    /// What models have said of columns, where tables are narrated.
+    /// The narrations, where tables are narrated.
     pub narrations: Option<Arc<NarrationStore>>,
-    /// Asks a model for what is not there, where the run has one.
+    /// Asks a model for missing narrations, where the run has one.
     pub asking: Option<Arc<Asking>>,
     /// Gives blocks their vectors.
     pub embedder: Arc<BlockEmbedder>,
@@ -221,8 +221,7 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
             move || Some(Arc::clone(&job.stages_or_end()?.assembler))
         });
 
-        // Tables are put into words: those that a model has found for their columns, as far as it
-        // has.
+        // Tables are described, with the narrations of their columns that there are.
         let narrated = run_tasks(tables, Pipeline, "look up narrations", job, {
             let job = Arc::clone(job);
             move |table| {

@@ -68,7 +68,7 @@ pub struct RunOptions {
     pub confined_program: Option<PathBuf>,
     /// Shards of the index; `None` keeps the index's own, or the default for a new one.
     pub shards: Option<u32>,
-    /// How columns are put into words.
+    /// How columns are described.
     pub narrate: Narrate,
     /// The language model that narrates, where `narrate` lets one; the texts depend on its identity
     /// only.
@@ -128,7 +128,7 @@ impl Default for RunOptions {
     }
 }
 
-/// How columns are put into words.
+/// How columns are described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Narrate {
     /// By the run's language model, unless another one narrated the lake's tables in the index.

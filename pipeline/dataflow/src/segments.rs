@@ -76,11 +76,11 @@ pub enum Outcome {
     Added,
     /// Described anew.
     Changed,
-    /// Gone.
+    /// Removed.
     Removed,
     /// Not indexed, or kept at its last good version.
     Failed,
-    /// Gone, and never readable.
+    /// Removed, and never readable.
     Forgotten,
 }
 
@@ -345,7 +345,7 @@ impl SegmentWriter {
             table.segment = row.and_then(|_| result.segment.clone());
         }
         if !rows.is_empty() {
-            // Rows of one name: that a table is gone comes first, so that what is remembered of its
+            // Rows of one name: the tombstone comes first, so that what is remembered of its
             // files holds.
             rows.sort_by(|a, b| {
                 let a = (&a.name, a.is_passed_over(), &a.group);

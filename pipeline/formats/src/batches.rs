@@ -200,7 +200,7 @@ impl Sink {
     /// Says how reading ended.
     pub(crate) fn end(self, read: Result<(), Stop>) {
         if let Err(Stop::Failed(failure)) = read {
-            // Whoever would learn of it may be gone.
+            // The receiver may have been dropped.
             let _ = self.to.blocking_send(Err(failure));
         }
     }

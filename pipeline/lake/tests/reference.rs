@@ -198,12 +198,12 @@ async fn tables_are_read_as_the_reference_reads_them() {
     }
     let known = known();
     let new = found.iter().filter(|it| !known.contains_key(*it));
-    let gone = known.keys().filter(|it| !found.contains(*it));
+    let missing = known.keys().filter(|it| !found.contains(*it));
     let unreasoned = known.iter().filter(|(_, reason)| *reason == NO_REASON);
     let mut wrong = String::new();
     for (what, lines) in [
         ("new", new.collect::<Vec<_>>()),
-        ("no more", gone.collect()),
+        ("no more", missing.collect()),
         ("without a reason", unreasoned.map(|(it, _)| it).collect()),
     ] {
         for line in lines {

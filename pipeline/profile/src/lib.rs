@@ -35,7 +35,7 @@
 //!   birthdays have none.
 //!
 //! # Recovery
-//! Nothing here keeps state or fails. Values that were redacted are gone: read the files again.
+//! Nothing here keeps state or fails. Redacted values cannot be restored: read the files again.
 
 mod bounds;
 mod builder;

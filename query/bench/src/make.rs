@@ -27,7 +27,7 @@ const SAMPLE: u64 = 2;
 const BARREN: usize = 10;
 /// Statements that are asked at the same time; with a model all of a visit, so that it has batches.
 const AT_ONCE: usize = 4;
-/// Tables that cannot be read, before any that can, after which the lake is taken to be gone.
+/// Tables that cannot be read, before any that can, after which the lake counts as unreachable.
 const UNREADABLE: usize = 20;
 
 /// What to make.
@@ -349,7 +349,7 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
         *self.made.rejected.entry(why).or_default() += 1;
     }
 
-    /// Fails where nothing can be asked about: a lake that is gone takes long to find so, table by
+    /// Fails where nothing can be asked about: an unreachable lake takes long to notice, table by
     /// table.
     fn is_readable(&self) -> Result<(), MakeError> {
         let tried = self.unusable.len();

@@ -327,7 +327,7 @@ impl Live {
     /// The whole row of a table of a view, read from the catalog.
     ///
     /// # Errors
-    /// Where the catalog cannot be read, or its file is gone since, which a newer snapshot mends.
+    /// Where the catalog cannot be read, or its file was deleted since, which a newer snapshot mends.
     pub async fn row(
         &self,
         view: &View,

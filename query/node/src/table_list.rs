@@ -400,14 +400,14 @@ mod tests {
 
     #[tokio::test]
     async fn folders_are_counted_and_a_restricted_list_knows_nothing_else() {
-        let gone = TableRecord {
+        let removed = TableRecord {
             removed: true,
             ..row("sales/2023/orders", &["gone"])
         };
         let table_list = table_list(&[
             row("hr", &["Salary"]),
             row("sales", &["x"]),
-            gone,
+            removed,
             row("sales/2024/orders", &["Day", "amount"]),
             row("sales/2025/orders", &["day"]),
         ])

@@ -418,7 +418,7 @@ fn add(states: &mut [f32], hidden: usize, more: &[f32]) {
     });
 }
 
-/// Attention of all pieces in one layer. `None` where a segment is gone.
+/// Attention of all pieces in one layer. `None` where a segment was dropped.
 fn attend(
     cpu: Cpu,
     shape: &Shape,

@@ -10,7 +10,7 @@ use crate::options::RunOptions;
 use crate::settings::IndexSettings;
 
 impl Terms {
-    /// How a process's options put columns into words.
+    /// How a process's options describe columns.
     pub fn narrate(options: &RunOptions) -> String {
         format!("{:?}", options.narrate).to_lowercase()
     }

@@ -255,7 +255,7 @@ impl Meeting<'_> {
                 .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
             {
                 Ok(listener) => break listener,
-                // The name may not be known yet, or the process before this one not be gone.
+                // The name may not be known yet, or the process before this one may still run.
                 Err(error) if self.is_over() => {
                     return Err(PipelineError::Settings(format!(
                         "process {me} cannot listen at {}: {error}; --hosts names an address of this machine for each process",

@@ -261,7 +261,7 @@ impl Mesh {
         }
         self.send_all(farewell);
         for (_, peer) in self.others() {
-            // Who is gone already needs no end.
+            // A process that has ended already needs no end.
             let _ = peer.connection.shutdown(Shutdown::Write);
         }
         let until = Instant::now() + FAREWELL;

@@ -12,7 +12,7 @@
 //! processes goes on from there.
 //!
 //! Where the processes have a common [key], every connection is mutual TLS ([channel]). Without one
-//! they meet on one machine only, unless told that nobody else reaches their ports.
+//! they meet on one machine only, unless the options say that nobody else reaches their ports.
 
 mod agreement;
 pub mod channel;

@@ -21,7 +21,7 @@ pub struct Terms {
     pub settings: IndexSettings,
     /// Which objects of the lake count.
     pub filters: Filters,
-    /// How columns are put into words, by the leader's options.
+    /// How columns are described, by the leader's options.
     pub narrate: String,
     /// Whether the leader has a language model for this lake.
     pub narrates: bool,

@@ -24,7 +24,7 @@ use crate::sketches::{JoinColumns, SketchedColumns, graph_table};
 /// What is kept of a table's row.
 #[derive(Debug)]
 pub struct GraphRow {
-    /// None of a row that says that its table is gone.
+    /// None of a tombstone.
     table: Option<Arc<Table>>,
     /// The names of its columns.
     columns: Box<[Box<str>]>,
@@ -250,7 +250,7 @@ impl Graph {
         before: &[JoinsEntry],
         shards: u32,
     ) -> Result<Vec<JoinsEntry>, SegmentError> {
-        // Another writer may have replaced a file, and its garbage may be gone.
+        // Another writer may have replaced a file, and its garbage may have been collected.
         if let Some(unstored) = &mut self.unstored {
             let lost = self.files.values().filter(|it| !before.contains(it));
             unstored.extend(lost.map(|it| it.shard));

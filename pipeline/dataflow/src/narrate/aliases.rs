@@ -190,7 +190,7 @@ mod tests {
             [Some(1), None, Some(0)]
         );
         assert_eq!(same(&["a", "x", "a"], &["a", "a"]), [Some(0), Some(2)]);
-        // One of two equal names is gone: which one cannot be known.
+        // One of two columns of equal names was dropped: which one cannot be known.
         assert_eq!(same(&["a", "x", "a"], &["a", "x"]), [None, Some(1)]);
         assert_eq!(same(&["a"], &["a", "a"]), [None, None]);
         assert_eq!(same(&[], &["a"]), [None]);

@@ -1,6 +1,6 @@
 //! The narrations that there are: what models have said, in the index, so that they are asked once.
 //!
-//! Nothing is read before the first table is put into words, so an unchanged lake reads nothing. A
+//! Nothing is read before the first table is described, so an unchanged lake reads nothing. A
 //! session keeps what it has read, and reads files that are new. New narrations are written in
 //! small files as they come, and always before an epoch is published whose texts hold them: a
 //! published text is a stored one. At its end a run merges its files into one, which is written
@@ -148,7 +148,7 @@ impl NarrationStore {
 
     async fn load(&self, read: &mut HashSet<String>) -> Result<(), PipelineError> {
         for _ in 0..LISTINGS {
-            let mut gone = false;
+            let mut is_missing = false;
             for (path, _) in self.index.narration_files(&self.narrator).await? {
                 if read.contains(&path) {
                     continue;
@@ -159,10 +159,10 @@ impl NarrationStore {
                         read.insert(path);
                     }
                     // Merged into another file, which a new listing names.
-                    None => gone = true,
+                    None => is_missing = true,
                 }
             }
-            if !gone {
+            if !is_missing {
                 break;
             }
         }
@@ -260,7 +260,7 @@ impl NarrationStore {
         }
         let mut records = Vec::new();
         for path in &parts {
-            // A file that is gone was merged by another run: its narrations are in that run's file.
+            // A missing file was merged by another run: its narrations are in that run's file.
             let read = self.index.narrations(&self.narrator, path).await?;
             records.extend(read.into_iter().flatten());
         }

@@ -27,7 +27,7 @@ pub struct EpochPlan {
 }
 
 impl EpochPlan {
-    /// Has the row of a table that is gone written anew, without contexts that are to be forgotten.
+    /// Has a tombstone written anew, without contexts that are to be forgotten.
     pub(super) fn forget(&mut self, group: GroupId) {
         let (member, diff) = memberless(group);
         self.published.push((member, diff));

@@ -15,8 +15,8 @@ pub struct GroupPlan {
     /// Other groups whose published tables this plan decides about: a family's files that were
     /// tables of their own.
     pub takes_over: Vec<GroupId>,
-    /// Names of its tables under which the index has tables of files that are still there, and are
-    /// called otherwise now.
+    /// Names of its tables under which the index has tables of files that are still there, and that
+    /// were renamed.
     pub names_of_others: Vec<String>,
     /// Its files that planning has read.
     pub probed: Vec<u32>,

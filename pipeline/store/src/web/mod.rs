@@ -235,7 +235,7 @@ fn knows_no_head(status: StatusCode) -> bool {
     refusals.contains(&status)
 }
 
-/// The part that was asked for of a file that came whole.
+/// The requested part of a file that the server sent whole.
 fn cut(
     facts: &Facts,
     content: &Bytes,

@@ -152,7 +152,7 @@ pub async fn cells(
     for key in keys {
         match (records.remove(&key), columns.remove(&key)) {
             (Some(record), Some(columns)) => tables.push((record, columns)),
-            // Its row is gone since, or another limn has written it.
+            // Its row was removed since, or another limn has written it.
             _ => notes.push(format!("'{}' cannot be read now", one_line(&key.name))),
         }
     }

@@ -147,7 +147,7 @@ impl SetColumns {
         }
     }
 
-    /// The columns of tables; a table whose row is gone since, or that another limn has written,
+    /// The columns of tables; a table whose row was removed since, or that another limn has written,
     /// has none.
     pub(super) async fn of(
         &self,

@@ -396,7 +396,7 @@ pub async fn serve_stdio(node: Arc<Node>, caller: Caller) -> Result<bool, String
     };
     // Answers are on their way still.
     match writing.await.map_err(|error| error.to_string())? {
-        // It has gone without reading them.
+        // The client has left without reading them.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => served,
         Err(error) => Err(format!("answers cannot be written: {error}")),
         Ok(()) => served,

@@ -107,7 +107,7 @@ async fn attempts_are_bounded_and_what_is_left_may_pass_later() {
     for (reply, part) in [
         ("busy", "503"),
         ("silent", "no reply in time"),
-        ("gone", "is it running, and is the address right?"),
+        ("no server", "is it running, and is the address right?"),
     ] {
         let server = Server::start(move |_, _| match reply {
             "busy" => Reply::json(503, &json!({"error": {"message": "later"}})),

@@ -1,7 +1,7 @@
 //! Text that has a spreadsheet's name: many programs call what they export `.xls`, since Excel
 //! opens it.
 //!
-//! Delimited text is read as that. Pages and the like are told from it, in one line.
+//! Delimited text is read as that. Pages and the like are recognised and reported, in one line.
 
 use bytes::Bytes;
 use limn_profile::FileSummary;

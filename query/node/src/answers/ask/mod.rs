@@ -318,7 +318,7 @@ async fn ran(
             on: &on,
         };
         let answered = match tells_only {
-            true => asking.told(plan).await,
+            true => asking.estimate(plan).await,
             false => asking.answer(plan).await,
         };
         answered.map_err(|error| of_plan(&error, &limits))
