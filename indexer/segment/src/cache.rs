@@ -226,8 +226,8 @@ impl SegmentCache {
         evicted
     }
 
-    /// Takes a file's bytes off the count. One that is open has to be renewed, another is deleted at
-    /// once.
+    /// Takes a file's bytes off the count. One that is open has to be renewed, another is deleted
+    /// at once.
     fn evict(&self, state: &mut State, id: u128) -> Option<Evicted> {
         let kept = state.files.get_mut(&id)?;
         if let Some(file) = kept.open.upgrade() {

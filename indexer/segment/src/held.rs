@@ -55,8 +55,8 @@ impl HeldValue for TableRecord {
 const KEY_COLUMNS: [&str; 4] = ["lake", "name", "removed", "group"];
 
 /// A file of the log: its path, and which it is of how many of this path. Files of the same content
-/// have the same one; where their number changes nobody can know which was dropped, and all are read
-/// again.
+/// have the same one; where their number changes nobody can know which was dropped, and all are
+/// read again.
 type FileId = (String, u32, u32);
 
 /// The log as it was last seen: which number each of its files has here.

@@ -111,7 +111,7 @@ pub enum Change {
         /// Fingerprint of the differences.
         state: u128,
     },
-    /// The lake has no member of the group any more.
+    /// The lake no longer has a member of the group.
     Removed,
     /// Both sides are equal, but for tables that await a narration.
     Awaiting,

@@ -13,8 +13,8 @@ use crate::draft::TableDraft;
 use crate::error::PipelineError;
 use crate::narrate::aliases::{Known, NarratedDraft, same_columns};
 use crate::narrate::awaiting::AwaitingTable;
-use crate::narrate::context_of;
 use crate::narrate::store::NarrationStore;
+use crate::narrate::{ContextId, context_of};
 use crate::position::Position;
 use crate::progress::Progress;
 use crate::report::Failure;
@@ -67,7 +67,7 @@ impl Describer {
         let Some(store) = self.narrations.as_ref().filter(|_| !names.is_empty()) else {
             return Ok(vec![NarratedDraft {
                 draft,
-                context: 0,
+                context: ContextId::default(),
                 columns: Vec::new(),
             }]);
         };

@@ -40,7 +40,7 @@ struct Lead {
 pub struct Dataflow {
     job: Arc<Job>,
     rounds: mpsc::Sender<ToDrive>,
-    /// After the sender: the driver learns that no round can come any more.
+    /// Dropped after the sender: the driver learns that no round follows.
     waking: Waking,
     is_spent: bool,
     ended: oneshot::Receiver<Result<(), PipelineError>>,

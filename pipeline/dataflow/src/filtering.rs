@@ -130,7 +130,7 @@ impl Listing {
         }
         self.ignore_files = ignored;
         self.declared = declared;
-        // What is left out says nothing any more.
+        // Objects that are left out no longer describe anything.
         unread
             .retain(|(_, name, path, _)| *name == IGNORE_FILE || !self.ignore_files.ignores(path));
         for (folder, name, path, fault) in unread {

@@ -54,7 +54,7 @@ pub struct Job {
     pub workers: usize,
     /// Where tasks run.
     pub runtime: Handle,
-    /// Cancelled, no epoch of the lake is begun any more, and no model is asked.
+    /// Once it is cancelled, no epoch of the lake begins, and no model is asked.
     pub stop: CancellationToken,
     /// The first error that ends the run.
     pub fatal: Arc<Fatal>,

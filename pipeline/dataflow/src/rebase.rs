@@ -40,7 +40,8 @@ impl Others {
     /// Takes in what the lake's tables have become from `base` to `newest`.
     ///
     /// # Errors
-    /// The catalogs cannot be read. [`PublishError::Lost`] if what `base` names was deleted already.
+    /// The catalogs cannot be read. [`PublishError::Lost`] if what `base` names was deleted
+    /// already.
     pub async fn take_in(
         &mut self,
         index: &IndexStore,

@@ -42,9 +42,9 @@ impl DraftValues {
         }
     }
 
-    /// Those of a merged summary, which it has no more then: `most` of a file, and of the files with
-    /// few values together. `holder` says where a file's lists are
-    /// published, and which file that is there.
+    /// Those of a merged summary, which it has no more then: `most` of a file, and of the files
+    /// with few values together. `holder` says where a file's lists are published, and which file
+    /// that is there.
     pub fn taken(
         summary: &mut TableSummary,
         most: u32,

@@ -111,7 +111,8 @@ impl FileError {
         file_error.with_remedy(error.remedy())
     }
 
-    /// Whether the object no longer exists, as far as is known; otherwise it may have been replaced.
+    /// Whether the object no longer exists, as far as is known; otherwise it may have been
+    /// replaced.
     pub fn is_removed(&self) -> bool {
         self.kind == FileErrorKind::Missing && self.cause == REMOVED
     }

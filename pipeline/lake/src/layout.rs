@@ -176,8 +176,8 @@ struct Sorted {
     // Which of `loose` may be one table, in one directory and in places of several dates.
     alike: BTreeMap<String, Vec<Alike>>,
     series: Vec<Series>,
-    // Of containers: what is to be reported or remembered, and is no table: remarks, and texts among
-    // the files of a table.
+    // Of containers: what is to be reported or remembered, and is no table: remarks, and texts
+    // among the files of a table.
     strays: Objects,
     // What is read with tables, or passed over beside them.
     parts: Parts,

@@ -4,9 +4,9 @@
 //! `tests/reference/figures.jsonl` (`expected.py` beside it makes them). What limn says otherwise
 //! is known, with its reason, in `tests/reference/disagreements.tsv`: the test fails for any other,
 //! and for one that is no more. After a change
-//! `LIMN_WRITE_DISAGREEMENTS=1 cargo test --release --workspace --test corpora reference -- --ignored --nocapture`
-//! writes the list anew. Reasons are kept; what is new comes first, below `# ?`, and fails until a
-//! reason is written there.
+//! `LIMN_WRITE_DISAGREEMENTS=1 cargo test --release --workspace --test corpora reference --
+//! --ignored --nocapture` writes the list anew. Reasons are kept; what is new comes first, below `#
+//! ?`, and fails until a reason is written there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

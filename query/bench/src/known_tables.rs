@@ -178,8 +178,8 @@ impl KnownTables {
         one.content.is_some() && one.content == other.content
     }
 
-    /// The other tables by how much of a text is known of them, most first: each word counts for the
-    /// more the fewer tables have it. None that have no word of it.
+    /// The other tables by how much of a text is known of them, most first: each word counts for
+    /// the more the fewer tables have it. None that have no word of it.
     pub(crate) fn alike(&self, at: usize, text: &str) -> Vec<usize> {
         let words = self.words.get_or_init(|| {
             let known = self.entries.iter().map(|it| content_terms(&it.known()));

@@ -43,7 +43,7 @@ pub struct Settings {
     pub visits: usize,
     /// How long this run may take.
     pub time: Duration,
-    /// Counts the questions that there are, for whoever watches.
+    /// Counts the questions so far, for a progress display.
     pub progress: Arc<AtomicUsize>,
     /// Set where the run is to end.
     pub stop: Arc<AtomicBool>,

@@ -2,9 +2,9 @@
 //!
 //! A [`View`] is one snapshot, opened, as one reach sees it. Requests hold the view that they began
 //! with, so a newer snapshot takes its place without disturbing them; what nobody holds any more is
-//! closed. A view that is restricted is made at its first use: its searcher and its table list are those
-//! of an index that has the allowed tables only, and their values only where the caller may read
-//! them. Views are kept as long as there is room; of those that wait for one, one makes it.
+//! closed. A view that is restricted is made at its first use: its searcher and its table list are
+//! those of an index that has the allowed tables only, and their values only where the caller may
+//! read them. Views are kept as long as there is room; of those that wait for one, one makes it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::future::Future;
@@ -93,7 +93,7 @@ impl Joins {
         }))
     }
 
-    /// They are read on when whoever waits goes away; after a failure they are read anew.
+    /// Reading continues when the waiting request leaves; after a failure they are read anew.
     async fn read(
         &self,
         index: &IndexStore,
@@ -113,7 +113,8 @@ impl Joins {
         let begin = || {
             let (index, snapshot) = (index.clone(), Arc::clone(snapshot));
             let read = async move {
-                // It goes on from what is still being read of an older one, and reads no file twice.
+                // It goes on from what is still being read of an older one, and reads no file
+                // twice.
                 let older = match older {
                     Some(older) => older.await.ok(),
                     None => None,
@@ -327,7 +328,8 @@ impl Live {
     /// The whole row of a table of a view, read from the catalog.
     ///
     /// # Errors
-    /// Where the catalog cannot be read, or its file was deleted since, which a newer snapshot mends.
+    /// Where the catalog cannot be read, or its file was deleted since, which a newer snapshot
+    /// mends.
     pub async fn row(
         &self,
         view: &View,

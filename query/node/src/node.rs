@@ -325,7 +325,7 @@ fn ending() -> Problem {
     Problem::new(Code::Unavailable, "the node is ending", "ask another one")
 }
 
-/// The turn lasts as long as the work, also when nobody waits for it any more.
+/// The turn lasts as long as the work, also when nobody waits for it.
 async fn run<T: Send + 'static>(
     turns: &Arc<Semaphore>,
     work: impl FnOnce() -> T + Send + 'static,

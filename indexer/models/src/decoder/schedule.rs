@@ -104,7 +104,7 @@ impl Scheduler {
         );
     }
 
-    /// Forgets a sequence, running or waiting: it is done, or nobody wants it any more.
+    /// Forgets a sequence, running or waiting: it is done, or nobody waits for it.
     pub fn remove(&mut self, id: JobId) {
         if let Some(waiting) = self.waiting.remove(&id) {
             self.by_own.remove(&(waiting.need.own, id));

@@ -9,18 +9,18 @@
 //! **The table is there.** Its row, *w*, is written if it is in a merged file, and nothing else. A
 //! row of a table that is there always holds when its turn comes, whatever is before it; and what
 //! came after *w* had no effect (else *w* would not hold in the end), so it was rows that say the
-//! table to be removed from other groups. These have no effect after *w* at its new place either, and
-//! whichever of them are left out.
+//! table to be removed from other groups. These have no effect after *w* at its new place either,
+//! and whichever of them are left out.
 //!
-//! **The table was removed.** Its row *w* is the last that the log has of it: any row holds after one
-//! that is a tombstone. But *w* holds only if the row before it is of its own group,
-//! and the row that was may now be left out, which would bring an older one of another group back
-//! to life. So what the log comes to without the merged rows is looked at. If that is *w*, or
-//! nothing and *w* remembers nothing (no registered context, no files that were looked at), no row
-//! is written. Else *w* is written, unless it is in a file that comes later anyway. If it would not
-//! hold there, a tombstone comes first, of the group in which it would
-//! still be: after that any row holds, and so does *w*, here or in its later file. (What comes
-//! between the two, if anything, came before *w* in the log too.)
+//! **The table was removed.** Its row *w* is the last that the log has of it: any row holds after
+//! one that is a tombstone. But *w* holds only if the row before it is of its own group, and the
+//! row that was may now be left out, which would bring an older one of another group back to life.
+//! So what the log comes to without the merged rows is looked at. If that is *w*, or nothing and
+//! *w* remembers nothing (no registered context, no files that were looked at), no row is written.
+//! Else *w* is written, unless it is in a file that comes later anyway. If it would not hold there,
+//! a tombstone comes first, of the group in which it would still be: after that any row holds, and
+//! so does *w*, here or in its later file. (What comes between the two, if anything, came before
+//! *w* in the log too.)
 //!
 //! Files that a writer appends meanwhile meet the same row of each table as they would have met, or
 //! no row where they would have met a tombstone: then any row holds in both cases.

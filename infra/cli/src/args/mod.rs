@@ -213,7 +213,7 @@ Examples:
     Cells(CellsArgs),
     /// Answer a question from the tables of an index, and show where the answer comes from.
     #[command(after_help = "\
-The tables that answer it are found, a plan is written (docs/plan.md) and checked, what it costs is told, and it \
+The tables that answer it are found, a plan is written (docs/plan.md) and checked, its cost is estimated, and it \
 is run. A plan is SQL, and where the question needs judgement, steps that ask a language model about rows. It can \
 be kept, edited and run again: the model's answers are kept in the index, so that nothing is asked twice.
 

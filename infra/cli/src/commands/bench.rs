@@ -163,7 +163,7 @@ fn go_on(path: &Path, origin: &Origin) -> anyhow::Result<(Out, Earlier)> {
     Ok((Out::File(file), earlier))
 }
 
-/// What is told at the end.
+/// What is reported at the end.
 #[derive(Serialize)]
 struct Report {
     mode: Mode,

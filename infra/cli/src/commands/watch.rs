@@ -209,8 +209,8 @@ fn looks_at(burst: &Burst, object: &str) -> bool {
     burst.everything || is_named(object) || above.into_iter().any(is_named)
 }
 
-/// A line for each run that changed something, and for each failure that is new, changed or resolved;
-/// with `--json` a line for every run, with all failures.
+/// A line for each run that changed something, and for each failure that is new, changed or
+/// resolved; with `--json` a line for every run, with all failures.
 fn print(report: &Report, burst: &Burst, args: &RunArgs, known: &mut Printed) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if args.output.json {

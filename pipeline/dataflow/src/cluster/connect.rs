@@ -283,7 +283,7 @@ impl Meeting<'_> {
                     let answering = std::thread::Builder::new().name("limn:answer".into());
                     let answering = answering.spawn(move || {
                         let answer = party.answer(connection);
-                        // Nobody listens any more when all have called.
+                        // Nobody listens once all have called.
                         let _ = send.send((from.ip(), answer));
                         drop(one);
                     });

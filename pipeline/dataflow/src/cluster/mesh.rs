@@ -153,7 +153,7 @@ impl Mesh {
                     if matches!(message, Message::Farewell { .. } | Message::Totals(_)) {
                         peer.is_done.store(true, Ordering::Release);
                     }
-                    // Nobody listens any more when the run is over.
+                    // Nobody listens when the run is over.
                     let _ = inbox.send((process, message));
                 }
                 Err(error) => {

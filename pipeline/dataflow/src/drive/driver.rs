@@ -116,7 +116,7 @@ impl Driver {
         }
     }
 
-    /// What is published has caught up with the lake: no group differs any more.
+    /// The published side has caught up with the lake: no group differs.
     fn settle(&mut self) {
         let unsettled = self.unsettled.get_or_insert_default();
         if unsettled.is_empty() {
@@ -277,7 +277,7 @@ impl Driving {
                         asking.want(table);
                     }
                 }
-                // Nobody is asked for them any more in this run: they are only counted.
+                // This run asks no model for them: they are only counted.
                 _ => {
                     for table in &mut epoch.awaiting {
                         (table.row, table.segment) = (None, None);

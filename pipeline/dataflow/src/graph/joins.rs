@@ -66,7 +66,7 @@ impl Joins {
         asked.take()
     }
 
-    /// Whether the dataflow is of no use for joins any more. Asked between two rounds.
+    /// Whether the dataflow can no longer compute joins. Asked between two rounds.
     pub fn are_spent(&self) -> bool {
         let state = self.state.try_lock();
         state.is_ok_and(|state| matches!(*state, State::TooLarge(_)))

@@ -15,7 +15,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What happens to tables, by their numbers, in one epoch: each has this content now, or is removed.
+/// What happens to tables, by their numbers, in one epoch: each has this content now, or is
+/// removed.
 type Step = Vec<(u8, Option<u8>)>;
 
 /// Table `number` with one of several contents: keys and references that overlap with those of

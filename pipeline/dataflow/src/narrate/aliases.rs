@@ -55,7 +55,7 @@ impl NarratedDraft {
     /// The worker that settles what it carries; one that carries nothing stays where it is.
     fn route(&self, here: usize) -> u64 {
         if self.carries() {
-            self.context as u64
+            self.context.0 as u64
         } else {
             here as u64
         }
@@ -160,7 +160,7 @@ fn settle(tables: &mut [NarratedDraft], store: &NarrationStore) {
             continue;
         }
         store.record(NarrationRecord {
-            context: *context,
+            context: context.0,
             position: *position,
             column: column.clone(),
             narration: narration.clone(),

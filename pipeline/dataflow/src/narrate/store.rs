@@ -176,7 +176,7 @@ impl NarrationStore {
     fn take_in(&self, records: Vec<NarrationRecord>) {
         let mut state = self.state();
         for record in records {
-            let context = state.known.entry(record.context).or_default();
+            let context = state.known.entry(ContextId(record.context)).or_default();
             match context.get_mut(&record.position) {
                 Some(known) => {
                     if record.narration < *known {
@@ -194,13 +194,13 @@ impl NarrationStore {
     /// to be written.
     pub fn record(&self, record: NarrationRecord) -> usize {
         let mut state = self.state();
-        let context = state.known.entry(record.context).or_default();
+        let context = state.known.entry(ContextId(record.context)).or_default();
         context.insert(record.position, record.narration.clone());
         state.unwritten.push(record);
         state.unwritten.len()
     }
 
-    /// Lets go of all narrations but those of these contexts; no other may be looked up any more.
+    /// Drops all narrations but those of these contexts; afterwards no other may be looked up.
     pub fn retain(&self, contexts: &HashSet<ContextId>) {
         let mut state = self.state();
         state.is_thinned = true;

@@ -192,7 +192,7 @@ impl Web {
                 let answer = self.client.ask(&url, Asked::Whole(MOST_WHOLE)).await?;
                 Ok(answer.facts)
             }
-            // Whoever reads it gets the error.
+            // The reader gets the error.
             Err(WebError::NoParts(size)) => Ok(Facts {
                 size: Some(size),
                 etag: None,

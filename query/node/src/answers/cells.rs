@@ -2,7 +2,7 @@
 //!
 //! Tables are those of the caller's view, looked up or found before anything is read of them. Who
 //! may not read values gets columns alone. What was counted of a table is kept in this process, by
-//! the version of its files: whoever is given of it has been let in before.
+//! the version of its files: a caller that gets it has passed the access check before.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -67,7 +67,7 @@ pub struct Grant {
     pub view: Arc<View>,
     /// Whether values of rows are shown.
     pub shows_values: bool,
-    /// When nobody waits for the answer any more.
+    /// When nobody waits for the answer.
     pub until: Instant,
 }
 

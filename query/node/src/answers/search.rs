@@ -457,8 +457,8 @@ fn preview_rows(asked: Option<usize>) -> Result<usize, Problem> {
     ))
 }
 
-/// Adds the columns and rows that match. A table whose row was removed since, with its snapshot, has
-/// none.
+/// Adds the columns and rows that match. A table whose row was removed since, with its snapshot,
+/// has none.
 async fn add_previews(
     node: &Node,
     grant: &Grant,

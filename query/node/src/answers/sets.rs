@@ -147,8 +147,8 @@ impl SetColumns {
         }
     }
 
-    /// The columns of tables; a table whose row was removed since, or that another limn has written,
-    /// has none.
+    /// The columns of tables; a table whose row was removed since, or that another limn has
+    /// written, has none.
     pub(super) async fn of(
         &self,
         node: &Node,

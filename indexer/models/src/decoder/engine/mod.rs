@@ -66,7 +66,7 @@ struct Inbox {
     jobs: VecDeque<Job>,
     usage: Usage,
     stopping: bool,
-    /// The thread has ended, for whatever reason: nobody takes jobs any more.
+    /// The thread has ended, for whatever reason: nobody takes jobs.
     closed: bool,
     /// When the device failed last, if it has not computed since.
     failed: Option<Instant>,
@@ -104,7 +104,7 @@ impl Engine {
         }
     }
 
-    /// Hands in a job; its sender is dropped where nobody takes it any more.
+    /// Hands in a job; its sender is dropped where nobody takes it.
     pub fn submit(&self, job: Job) {
         let mut inbox = self.shared.lock();
         if !inbox.closed {
@@ -126,7 +126,7 @@ impl Engine {
     }
 }
 
-/// Closes the inbox when the thread ends, even by a panic: whoever waits gets an error.
+/// Closes the inbox when the thread ends, even by a panic: callers that wait get an error.
 struct Closing(Arc<Shared>);
 
 impl Drop for Closing {

@@ -335,5 +335,5 @@ async fn a_prompt_that_is_given_up_frees_its_place() {
     assert_eq!(next.await.unwrap().unwrap().text, "quick");
     let busy = model.usage().busy;
     tokio::time::sleep(Duration::from_millis(20)).await;
-    assert_eq!(model.usage().busy, busy, "nobody waits any more");
+    assert_eq!(model.usage().busy, busy, "nobody waits");
 }

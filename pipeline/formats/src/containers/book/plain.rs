@@ -52,7 +52,7 @@ impl Plain {
     /// All of its text.
     ///
     /// # Errors
-    /// It is no text any more.
+    /// It is no longer text.
     pub(super) fn into_text(self, options: &ReadOptions) -> Result<(Vec<u8>, bool), Failure> {
         let size = self.bytes.len() as u64;
         let all = Fetched::beginning(self.bytes, size);

@@ -43,7 +43,8 @@ fn a_stage_that_runs_again_asks_nothing_and_gives_the_same_bytes() {
     assert_eq!((second.2.calls, second.2.kept), (0, 50));
 }
 
-/// Tokens to read are counted exactly, those to write are estimated by how long answers usually are.
+/// Tokens to read are counted exactly, those to write are estimated by how long answers usually
+/// are.
 #[test]
 fn what_is_told_is_what_is_read() {
     let long = "a text of more than eighty characters ".repeat(4);

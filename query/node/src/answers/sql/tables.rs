@@ -1,8 +1,8 @@
 //! The tables that a statement's caller may see, as the engine looks them up.
 //!
-//! Names are looked up on the view's table list, which has them in order. All that the index knows of a
-//! table (its files with their summaries) is read from the catalog when a statement names it, on
-//! the thread that plans the statement.
+//! Names are looked up on the view's table list, which has them in order. All that the index knows
+//! of a table (its files with their summaries) is read from the catalog when a statement names it,
+//! on the thread that plans the statement.
 
 use std::sync::Arc;
 use std::time::Instant;
