@@ -687,7 +687,5 @@ pub fn members_of(record: &TableRecord) -> impl Iterator<Item = MemberId> + '_ {
         .contexts
         .iter()
         .map(|context| context.fingerprint.as_str());
-    files
-        .chain(contexts)
-        .filter_map(|hex| MemberId::from_hex(hex))
+    files.chain(contexts).filter_map(MemberId::from_hex)
 }

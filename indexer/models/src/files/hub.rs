@@ -47,9 +47,7 @@ pub(crate) fn fetch(
     for total in received {
         progress(total);
     }
-    transfer
-        .join()
-        .unwrap_or_else(|_| Err(FetchError::Panicked))
+    transfer.join().unwrap_or(Err(FetchError::Panicked))
 }
 
 fn transfer(error: reqwest::Error) -> FetchError {

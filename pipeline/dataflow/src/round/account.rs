@@ -163,7 +163,7 @@ impl Round {
             true => self.known_failures(),
             false => KnownFailures::default(),
         };
-        before.and(failed).to_remember()
+        before.and(failed).into_remembered()
     }
 
     /// What is to be said of tables that the run's settings cannot reach.
