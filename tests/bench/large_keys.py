@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures how many references of small columns to large keys the join graph finds, in a made-up lake: keys of 1,000 to
-1,000,000 values, each with columns of 20 to 5,000 of its values that are called otherwise, and as many columns of which
+1,000,000 values, each with columns of 20 to 5,000 of its values under other names, and as many columns of which
 three of ten values are the key's. With what is looked up in the segments, and by sketches alone.
 
   cargo build --release -p limn -p limn-pipeline --bin limn --example joins

@@ -132,12 +132,12 @@ fn a_model_judges_distinct_rows_once_and_a_second_run_asks_nothing() {
     let oracle = Oracle::start(geographer);
     let asked = asian("{city} is in Asia");
     // What it will cost is said without a call.
-    let told = lake
+    let estimated = lake
         .plan(&asked, &[&["--plan-only"][..], &oracle.options()].concat())
         .ok();
-    assert_eq!(numbers(&told, "told"), (6, 0));
+    assert_eq!(numbers(&estimated, "told"), (6, 0));
     assert_eq!(
-        (told["answer"].clone(), oracle.asked().len()),
+        (estimated["answer"].clone(), oracle.asked().len()),
         (Value::Null, 0)
     );
     let first = lake.plan(&asked, &oracle.options()).ok();

@@ -284,11 +284,11 @@ fn contexts_are_asked_for_without_words_of_their_tables() {
     );
     let hit = &scores["kinds"]["context"]["k"]["1"]["hit"];
     assert!(hit["low"].as_f64() <= hit["mean"].as_f64() && hit["high"].as_f64() <= Some(1.0));
-    let told = limn(&command);
-    told.code_is(0);
+    let output = limn(&command);
+    output.code_is(0);
     assert!(
-        told.stdout.contains("invented_context: ") && told.stdout.contains("95 %"),
-        "{told:?}"
+        output.stdout.contains("invented_context: ") && output.stdout.contains("95 %"),
+        "{output:?}"
     );
 }
 

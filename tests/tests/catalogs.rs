@@ -133,8 +133,8 @@ fn tables_are_called_as_the_catalog_calls_them_and_cost_what_changed() {
     let now = ["sales/eu/orders", "sales/purchases", "sales/returns"];
     assert_eq!(names(&at), now);
     assert_eq!(sql(&at, "SELECT count(*) FROM purchases"), json!([[100]]));
-    let told = limn(&["diff", "1", "--index", text(&at)]).stdout;
-    assert!(told.contains("sales/purchases"), "{told}");
+    let diff = limn(&["diff", "1", "--index", text(&at)]).stdout;
+    assert!(diff.contains("sales/purchases"), "{diff}");
 
     // Nobody announces changes of a catalog.
     let location = catalog.location();
@@ -279,7 +279,7 @@ fn what_is_wrong_with_a_table_costs_that_table_nothing_but_what_is_new() {
         (json!({"metadata-location": null}), "does not say where"),
         (
             json!({"metadata-location": own.join("metadata/gone.metadata.json")}),
-            "is not there any more",
+            "no longer exists",
         ),
     ];
     let faults = [

@@ -192,13 +192,13 @@ fn other_machines_want_a_key() {
          give all processes the same --cluster-key FILE, or --cluster-plaintext where nobody else \
          reaches their ports"
     );
-    // Who is told to trust the network gets as far as listening.
-    let told = ground.end(1);
-    assert!(!line(&told).contains("--cluster-key"), "{told:?}");
+    // A process that trusts the network gets as far as listening.
+    let output = ground.end(1);
+    assert!(!line(&output).contains("--cluster-key"), "{output:?}");
 }
 
 #[test]
-fn a_file_that_is_no_key_is_told_before_anything_starts() {
+fn a_file_that_is_no_key_is_reported_before_anything_starts() {
     let mut ground = Ground::new();
     lake::varied(&ground.lake());
     let (at, short) = (

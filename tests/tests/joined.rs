@@ -75,7 +75,7 @@ fn what_joins_the_first_table_comes_right_behind_it() {
     let shown = search(&index, &[]);
     let line = "joins sales/orders: code = buyer";
     assert!(shown.stdout.contains(line), "{shown:?}");
-    // Below a prefix nothing else is told of.
+    // Below a prefix nothing else is reported.
     let below = search(&index, &["--json", "--prefix", "crm"]).ok();
     assert_eq!(names(&below), ["crm/customers"]);
     assert_eq!(below["results"][0]["joined"], Value::Null);

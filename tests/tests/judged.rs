@@ -153,10 +153,10 @@ fn a_model_reads_what_conditions_leave_once_and_its_cost_is_said_before() {
     let oracle = Oracle::start(reader);
     // Of five rows of three lands and names the model reads two names.
     let sql = "SELECT count(*) FROM cities WHERE sem_filter('{Name} has an a') AND people < 400 AND id <> 2";
-    let told = lake
+    let estimated = lake
         .ask(sql, &[&["--plan-only"][..], &oracle.options()].concat())
         .ok();
-    assert_eq!(told["cost"]["told"]["calls"], 2);
+    assert_eq!(estimated["cost"]["told"]["calls"], 2);
     assert_eq!(oracle.asked().len(), 0);
     let small = [&["--budget-tokens", "10"][..], &oracle.options()].concat();
     lake.fails(sql, &small, "--budget-tokens allows 10");

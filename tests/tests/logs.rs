@@ -71,15 +71,15 @@ pub(crate) fn assert_rows(index: &Path, table: &str, expected: &Value) {
         };
         let statement = format!("SELECT count(*), count(\"{name}\"), {check} FROM \"{table}\"");
         let row = sql(index, &statement);
-        let told = format!("{table}.{name}: {row:?}, and {expected} by its writer");
-        assert_eq!(row[1], expected[1], "{told}");
+        let message = format!("{table}.{name}: {row:?}, and {expected} by its writer");
+        assert_eq!(row[1], expected[1], "{message}");
         match (expected[0].as_str(), expected[1].as_u64()) {
             (_, Some(0)) => {}
-            (Some("text"), _) => assert_eq!(row[2], expected[2], "{told}"),
+            (Some("text"), _) => assert_eq!(row[2], expected[2], "{message}"),
             _ => {
                 let (ours, theirs) = (number(&row[2]), number(&expected[2]));
                 let is_near = (ours - theirs).abs() <= 1e-9 * theirs.abs().max(1.0);
-                assert!(is_near, "{told}");
+                assert!(is_near, "{message}");
             }
         }
     }
@@ -431,7 +431,7 @@ fn vector(rows: &[u16]) -> Vec<u8> {
     .concat()
 }
 
-/// What this writer cannot write: columns that are called otherwise in files, and rows that a
+/// What this writer cannot write: columns that have other names in files, and rows that a
 /// vector deletes.
 #[test]
 fn mapped_columns_and_deletion_vectors_are_read() {

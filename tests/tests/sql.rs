@@ -1,4 +1,4 @@
-//! `limn sql` by hand: what people write and where they want the rows, and what they are told.
+//! `limn sql` by hand: what people write and where they want the rows, and what they read.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -49,10 +49,10 @@ fn rows_have_names_of_their_own_wherever_they_go() {
     assert_eq!(few["rows"], serde_json::json!([[5], [7]]));
     let statement = "SELECT a.order_id, b.order_id FROM orders a JOIN orders b \
                      ON a.order_id = b.order_id ORDER BY 1 LIMIT 1";
-    let told = asked.sql(statement, &["--json"]).ok();
+    let answered = asked.sql(statement, &["--json"]).ok();
     let names = ["order_id", "order_id_2"];
-    assert_eq!(told["columns"][0]["name"], names[0]);
-    assert_eq!(told["columns"][1]["name"], names[1]);
+    assert_eq!(answered["columns"][0]["name"], names[0]);
+    assert_eq!(answered["columns"][1]["name"], names[1]);
     for (file, wanted) in [
         ("rows.csv", "order_id,order_id_2\n1,1\n"),
         ("rows.jsonl", "{\"order_id\":1,\"order_id_2\":1}\n"),
@@ -69,8 +69,8 @@ fn rows_have_names_of_their_own_wherever_they_go() {
         let (lake, index) = (path.parent().unwrap(), asked.at(&format!("{file}.index")));
         limn(&["index", text(lake), "--index", text(&index)]).code_is(0);
         let read = limn(&["sql", "FROM rows", "--index", text(&index), "--json"]).ok();
-        assert_eq!(read["columns"], told["columns"], "{file}");
-        assert_eq!(read["rows"], told["rows"], "{file}");
+        assert_eq!(read["columns"], answered["columns"], "{file}");
+        assert_eq!(read["rows"], answered["rows"], "{file}");
     }
 }
 

@@ -453,7 +453,8 @@ async fn trouble(url: &str, roots: Option<&str>) -> Result<(), String> {
         rights_claim: "limn_rights".to_owned(),
         roots: roots.map(Into::into),
     });
-    Arc::new(issuer.unwrap()).start().await
+    let started = Arc::new(issuer.unwrap()).start().await;
+    started.map_err(|trouble| trouble.to_string())
 }
 
 #[tokio::test(flavor = "multi_thread")]

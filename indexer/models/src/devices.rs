@@ -21,15 +21,20 @@ pub enum DeviceChoice {
     Cuda,
 }
 
-impl FromStr for DeviceChoice {
-    type Err = String;
+/// A text that names no [`DeviceChoice`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a device is auto, cpu or cuda")]
+pub struct UnknownDevice;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for DeviceChoice {
+    type Err = UnknownDevice;
+
+    fn from_str(text: &str) -> Result<Self, UnknownDevice> {
         match text {
             "auto" => Ok(Self::Auto),
             "cpu" => Ok(Self::Cpu),
             "cuda" => Ok(Self::Cuda),
-            _ => Err("a device is auto, cpu or cuda".to_owned()),
+            _ => Err(UnknownDevice),
         }
     }
 }

@@ -103,7 +103,7 @@ fn vectors_are_the_same_bits_alone_and_in_any_batch() {
 }
 
 /// Of the bits of some texts' vectors. It changes only with what the embedder computes, and then
-/// its id has to change, too: an index's vectors would not be those of its questions any more.
+/// its id has to change, too: an index's vectors would no longer match those of its questions.
 const BITS: &str = "cea617305de08cb8aa79144ad366bbcc973ef7a74757889e5ca05a29969b0341";
 
 #[test]

@@ -12,6 +12,7 @@ use tantivy::directory::OwnedBytes;
 use crate::codec::{Cursor, compress, decompress, decompress_frame, put_number};
 use crate::directory::SectionFile;
 use crate::error::SegmentError;
+use crate::format_error::FormatError;
 use crate::spill::{Numbers, spilled};
 use crate::table::{BlockKind, Field};
 
@@ -52,12 +53,12 @@ impl BlockWriter {
         lengths: [u32; 4],
         text: &str,
         hash: u128,
-    ) -> Result<(), String> {
+    ) -> Result<(), FormatError> {
         if text.len() > MAX_TEXT {
-            return Err(format!(
-                "a block's text has {} bytes, more than {MAX_TEXT}",
-                text.len()
-            ));
+            return Err(FormatError::LongText {
+                found: text.len(),
+                most: MAX_TEXT,
+            });
         }
         if self.open_blocks > 0 && self.open.len() + text.len() > FRAME {
             self.close()?;
@@ -74,7 +75,7 @@ impl BlockWriter {
         Ok(())
     }
 
-    fn close(&mut self) -> Result<(), String> {
+    fn close(&mut self) -> Result<(), FormatError> {
         let frame = compress(&self.open, TEXT_LEVEL)?;
         self.frames.push((self.open_blocks, frame.len() as u64));
         self.texts.extend_from_slice(&frame);
@@ -88,7 +89,7 @@ impl BlockWriter {
         self.kinds.len()
     }
 
-    pub(crate) fn finish(mut self) -> Result<BlockSections, String> {
+    pub(crate) fn finish(mut self) -> Result<BlockSections, FormatError> {
         if self.open_blocks > 0 {
             self.close()?;
         }
@@ -128,7 +129,11 @@ pub(crate) struct BlockTable {
 
 impl BlockTable {
     /// Decodes the section; `blocks` is the footer's count (bounded by the file's length).
-    pub(crate) fn decode(bytes: &[u8], blocks: u32, texts: usize) -> Result<BlockTable, String> {
+    pub(crate) fn decode(
+        bytes: &[u8],
+        blocks: u32,
+        texts: usize,
+    ) -> Result<BlockTable, FormatError> {
         let n = blocks as usize;
         // A kind's byte, five numbers of at most five bytes, and a frame of at most twenty.
         let limit = n.saturating_mul(1 + 5 * 5 + 20).saturating_add(16);
@@ -139,21 +144,21 @@ impl BlockTable {
             .iter()
             .find(|k| BlockKind::from_code(**k & !HAS_VECTOR).is_none())
         {
-            return Err(format!("it has a block of an unknown kind ({code})"));
+            return Err(FormatError::UnknownBlock(*code));
         }
         let mut numbers = || {
             (0..n)
                 .map(|_| cursor.number_u32())
-                .collect::<Result<Vec<u32>, String>>()
+                .collect::<Result<Vec<u32>, FormatError>>()
         };
         let lengths = [numbers()?, numbers()?, numbers()?, numbers()?];
         let text_lengths = numbers()?;
         if text_lengths.iter().any(|l| *l as usize > MAX_TEXT) {
-            return Err("it has a text that is too long".to_owned());
+            return Err("it has a text that is too long".into());
         }
         let count = cursor.number()?;
         if count > u64::from(blocks) {
-            return Err("it has more frames than blocks".to_owned());
+            return Err("it has more frames than blocks".into());
         }
         let mut frames = Vec::with_capacity(count as usize + 1);
         let (mut first_block, mut offset) = (0u64, 0u64);
@@ -167,16 +172,16 @@ impl BlockTable {
             first_block = first_block.saturating_add(blocks_here);
             offset = offset.saturating_add(bytes_here);
             if blocks_here == 0 || first_block > u64::from(blocks) || offset > texts as u64 {
-                return Err("its frames do not fit its texts".to_owned());
+                return Err("its frames do not fit its texts".into());
             }
             // Bounds what reading a text allocates: only a single text may be long.
             let lengths = &text_lengths[first..first_block as usize];
             if blocks_here > 1 && lengths.iter().map(|l| *l as usize).sum::<usize>() > FRAME {
-                return Err("it has a frame that is too long".to_owned());
+                return Err("it has a frame that is too long".into());
             }
         }
         if first_block != u64::from(blocks) || offset != texts as u64 {
-            return Err("its frames do not cover its texts".to_owned());
+            return Err("its frames do not cover its texts".into());
         }
         frames.push(Frame {
             first_block: blocks,
@@ -238,7 +243,8 @@ impl BlockTable {
             })
             .collect();
         let bytes = texts.read(frame.offset..next.offset)?;
-        let bytes = decompress_frame(&bytes, length as usize).map_err(|e| damaged(&e))?;
+        let bytes =
+            decompress_frame(&bytes, length as usize).map_err(|e| damaged(&e.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|_| damaged("a text is not UTF-8"))?;
         if !ends.iter().all(|end| text.is_char_boundary(*end as usize)) {
             return Err(damaged("a text is not UTF-8"));

@@ -10,6 +10,7 @@ use half::f16;
 use crate::analyzer::ANALYZER_VERSION;
 use crate::blocks::{BlockSections, BlockWriter};
 use crate::error::SegmentError;
+use crate::format_error::FormatError;
 use crate::languages::TableLanguages;
 use crate::layout::{CHUNK, Contents, Extent, Section, seal, section};
 use crate::lexical::{BlockTerms, LexicalWriter};
@@ -198,7 +199,7 @@ impl SegmentWriter {
     /// [`SegmentError::Invalid`] naming the table.
     pub(crate) fn add(&mut self, block: &WrittenBlock<'_>) -> Result<(), SegmentError> {
         let placed = &self.placed;
-        let wrong = |detail: String| {
+        let wrong = |detail: FormatError| {
             let table = placed.last().map(|(table, ..)| table.to_string());
             SegmentError::invalid(table.unwrap_or_default(), detail)
         };
@@ -260,7 +261,7 @@ impl SegmentWriter {
             ));
         }
 
-        let failed = |e: String| SegmentError::invalid("the segment", e);
+        let failed = |e: FormatError| SegmentError::invalid("the segment", e);
         let block_count = blocks.count() as u32;
         let table_count = directory.count;
         let BlockSections {
@@ -318,7 +319,7 @@ impl SegmentWriter {
             analyzer: ANALYZER_VERSION,
             shard: settings.shard,
             dimensions: u32::try_from(settings.dimensions)
-                .map_err(|_| failed("the vectors are too long".to_owned()))?,
+                .map_err(|_| failed("the vectors are too long".into()))?,
             blocks: block_count,
             tables: table_count,
             vectors: vector_count,

@@ -226,8 +226,8 @@ impl SegmentCache {
         evicted
     }
 
-    /// Takes a file's bytes off the count. One that is open has to be renewed, another is gone at
-    /// once.
+    /// Takes a file's bytes off the count. One that is open has to be renewed, another is deleted
+    /// at once.
     fn evict(&self, state: &mut State, id: u128) -> Option<Evicted> {
         let kept = state.files.get_mut(&id)?;
         if let Some(file) = kept.open.upgrade() {
@@ -398,7 +398,7 @@ impl Place {
                 let kept = state.files.get(&self.id);
                 kept.is_some_and(|kept| kept.generation == generation)
             };
-            // A file that lost its name is gone soon, with whatever is written to it.
+            // A file that lost its name is deleted soon, with whatever is written to it.
             if is_current(&state) {
                 evicted = self.cache.make_room(&mut state, bytes, Some(self.id));
                 let kept = state.files.get(&self.id);

@@ -187,7 +187,7 @@ fn visit_unguarded(
             return Err(wrong());
         }
         records(&batch)
-            .map_err(damaged)?
+            .map_err(|error| damaged(error.into()))?
             .into_iter()
             .for_each(&mut *visit);
     }

@@ -17,10 +17,11 @@ use crate::catalog::{
     ColumnRecord, ContextRecord, FileRecord, KeyRecords, PatternShare, ReferenceRecord,
     SinceSample, TableRecord, ValueCount,
 };
+use crate::format_error::FormatError;
 use crate::sketches::{Sketches, of_columns, of_file};
 
 /// The records of a batch.
-pub(crate) fn records(batch: &RecordBatch) -> Result<Vec<TableRecord>, String> {
+pub(crate) fn records(batch: &RecordBatch) -> Result<Vec<TableRecord>, FormatError> {
     let all = StructArray::from(batch.clone());
     let of = Of(&all);
     let (lakes, names, locations, formats) = (
@@ -54,7 +55,7 @@ pub(crate) fn records(batch: &RecordBatch) -> Result<Vec<TableRecord>, String> {
         of.flags("awaits_narration")?,
         of.numbers::<Int64Type>("indexed_ms")?,
     );
-    let record = |row: usize| -> Result<TableRecord, String> {
+    let record = |row: usize| -> Result<TableRecord, FormatError> {
         let sample = samples.range(row).map(|at| {
             let values = samples.items.as_ref();
             values.map_or(Vec::new(), |values| {
@@ -94,29 +95,36 @@ pub(crate) fn records(batch: &RecordBatch) -> Result<Vec<TableRecord>, String> {
     (0..batch.num_rows()).map(record).collect()
 }
 
+fn column_error(column: &str, problem: impl Into<String>) -> FormatError {
+    FormatError::Column {
+        column: column.to_owned(),
+        problem: problem.into(),
+    }
+}
+
 /// The columns of a struct, or of all rows.
 struct Of<'a>(&'a StructArray);
 
 impl<'a> Of<'a> {
-    fn column<A: 'static>(&self, name: &str) -> Result<Option<&'a A>, String> {
+    fn column<A: 'static>(&self, name: &str) -> Result<Option<&'a A>, FormatError> {
         let Some(column) = self.0.column_by_name(name) else {
             return Ok(None);
         };
         let typed = column.as_any().downcast_ref::<A>();
         typed
             .map(Some)
-            .ok_or_else(|| format!("its column {name} is of type {}", column.data_type()))
+            .ok_or_else(|| column_error(name, format!("is of type {}", column.data_type())))
     }
 
-    fn texts(&self, name: &str) -> Result<Texts<'a>, String> {
+    fn texts(&self, name: &str) -> Result<Texts<'a>, FormatError> {
         self.column(name).map(Texts)
     }
 
-    fn flags(&self, name: &str) -> Result<Flags<'a>, String> {
+    fn flags(&self, name: &str) -> Result<Flags<'a>, FormatError> {
         self.column(name).map(Flags)
     }
 
-    fn numbers<P: ArrowPrimitiveType>(&self, name: &str) -> Result<Numbers<'a, P>, String> {
+    fn numbers<P: ArrowPrimitiveType>(&self, name: &str) -> Result<Numbers<'a, P>, FormatError> {
         self.column(name).map(Numbers)
     }
 
@@ -124,14 +132,14 @@ impl<'a> Of<'a> {
     fn structs<T>(
         &self,
         name: &str,
-        item: impl FnOnce(Of<'a>) -> Result<T, String>,
-    ) -> Result<Lists<'a, Option<T>>, String> {
+        item: impl FnOnce(Of<'a>) -> Result<T, FormatError>,
+    ) -> Result<Lists<'a, Option<T>>, FormatError> {
         let lists: Option<&ListArray> = self.column(name)?;
         let items = lists.map(|lists| {
             let items = lists.values().as_any().downcast_ref::<StructArray>();
-            item(Of(items.ok_or_else(|| {
-                format!("its column {name} holds no structs")
-            })?))
+            item(Of(
+                items.ok_or_else(|| column_error(name, "holds no structs"))?
+            ))
         });
         Ok(Lists {
             lists,
@@ -140,23 +148,23 @@ impl<'a> Of<'a> {
     }
 
     /// A column of structs, if there is one.
-    fn one(&self, name: &str) -> Result<Option<Of<'a>>, String> {
+    fn one(&self, name: &str) -> Result<Option<Of<'a>>, FormatError> {
         Ok(self.column(name)?.map(Of))
     }
 
     /// A column of lists of texts.
-    fn texts_of(&self, name: &str) -> Result<Lists<'a, Option<Texts<'a>>>, String> {
+    fn texts_of(&self, name: &str) -> Result<Lists<'a, Option<Texts<'a>>>, FormatError> {
         let Lists { lists, items } = self.lists(name)?;
         let items = items.map(|texts| Texts(Some(texts)));
         Ok(Lists { lists, items })
     }
 
     /// A column of lists of values of some type.
-    fn lists<A: 'static>(&self, name: &str) -> Result<Lists<'a, Option<&'a A>>, String> {
+    fn lists<A: 'static>(&self, name: &str) -> Result<Lists<'a, Option<&'a A>>, FormatError> {
         let lists: Option<&ListArray> = self.column(name)?;
         let items = lists.map(|lists| {
             let items = lists.values().as_any().downcast_ref::<A>();
-            items.ok_or_else(|| format!("its column {name} is of type {}", lists.data_type()))
+            items.ok_or_else(|| column_error(name, format!("is of type {}", lists.data_type())))
         });
         Ok(Lists {
             lists,
@@ -165,14 +173,14 @@ impl<'a> Of<'a> {
     }
 
     /// A column of lists of lists of texts.
-    fn lists_of_texts(&self, name: &str) -> Result<TextLists<'a>, String> {
-        let wrong = || format!("its column {name} holds no lists of texts");
+    fn lists_of_texts(&self, name: &str) -> Result<TextLists<'a>, FormatError> {
+        let wrong = || column_error(name, "holds no lists of texts");
         let lists: Option<&ListArray> = self.column(name)?;
         let items = lists.map(|lists| {
             let inner = lists.values().as_any().downcast_ref::<ListArray>();
             let inner = inner.ok_or_else(wrong)?;
             let texts = inner.values().as_any().downcast_ref::<StringArray>();
-            Ok::<_, String>(Lists {
+            Ok::<_, FormatError>(Lists {
                 lists: Some(inner),
                 items: Texts(Some(texts.ok_or_else(wrong)?)),
             })
@@ -240,8 +248,8 @@ impl<T> Lists<'_, Option<T>> {
     fn all<R>(
         &self,
         row: usize,
-        record: impl Fn(&T, usize) -> Result<R, String>,
-    ) -> Result<Vec<R>, String> {
+        record: impl Fn(&T, usize) -> Result<R, FormatError>,
+    ) -> Result<Vec<R>, FormatError> {
         match &self.items {
             Some(items) => self.range(row).map(|at| record(items, at)).collect(),
             None => Ok(Vec::new()),
@@ -271,7 +279,7 @@ struct References<'a> {
 }
 
 impl<'a> Keys<'a> {
-    fn of(of: Option<Of<'a>>) -> Result<Option<Keys<'a>>, String> {
+    fn of(of: Option<Of<'a>>) -> Result<Option<Keys<'a>>, FormatError> {
         let Some(of) = of else {
             return Ok(None);
         };
@@ -288,7 +296,7 @@ impl<'a> Keys<'a> {
         }))
     }
 
-    fn record(&self, row: usize) -> Result<KeyRecords, String> {
+    fn record(&self, row: usize) -> Result<KeyRecords, FormatError> {
         let unique = self.unique.range(row).map(|at| {
             let columns = self.unique.items.as_ref();
             columns.map_or(Vec::new(), |columns| {
@@ -332,7 +340,7 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn of(of: Of<'a>) -> Result<Columns<'a>, String> {
+    fn of(of: Of<'a>) -> Result<Columns<'a>, FormatError> {
         Ok(Columns {
             names: of.texts("name")?,
             types: of.texts("data_type")?,
@@ -360,7 +368,7 @@ impl<'a> Columns<'a> {
         })
     }
 
-    fn record(&self, at: usize) -> Result<ColumnRecord, String> {
+    fn record(&self, at: usize) -> Result<ColumnRecord, FormatError> {
         Ok(ColumnRecord {
             name: self.names.text(at),
             data_type: self.types.text(at),
@@ -413,7 +421,7 @@ struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    fn of(of: Of<'a>) -> Result<Files<'a>, String> {
+    fn of(of: Of<'a>) -> Result<Files<'a>, FormatError> {
         Ok(Files {
             paths: of.texts("path")?,
             etags: of.texts("etag")?,
@@ -433,12 +441,12 @@ impl<'a> Files<'a> {
         })
     }
 
-    fn record(&self, at: usize, table: &Sketches) -> Result<FileRecord, String> {
+    fn record(&self, at: usize, table: &Sketches) -> Result<FileRecord, FormatError> {
         let since_sample = match self.since_sample.get(at).as_deref() {
             None => None,
             Some("came") => Some(SinceSample::Came),
             Some("went") => Some(SinceSample::Went),
-            Some(other) => return Err(format!("a file that '{other}'")),
+            Some(other) => return Err(FormatError::UnknownChange(other.to_owned())),
         };
         Ok(FileRecord {
             path: self.paths.text(at),
@@ -470,7 +478,7 @@ struct Contexts<'a> {
 }
 
 impl<'a> Contexts<'a> {
-    fn of(of: Of<'a>) -> Result<Contexts<'a>, String> {
+    fn of(of: Of<'a>) -> Result<Contexts<'a>, FormatError> {
         Ok(Contexts {
             sources: of.texts("source")?,
             registered_for: of.texts("registered_for")?,
@@ -481,7 +489,7 @@ impl<'a> Contexts<'a> {
         })
     }
 
-    fn record(&self, at: usize) -> Result<ContextRecord, String> {
+    fn record(&self, at: usize) -> Result<ContextRecord, FormatError> {
         Ok(ContextRecord {
             source: self.sources.text(at),
             registered_for: self.registered_for.get(at),

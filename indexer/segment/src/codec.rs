@@ -6,6 +6,8 @@
 use std::cell::RefCell;
 use std::io::Read;
 
+use crate::format_error::FormatError;
+
 /// Appends a number, seven bits a byte, low bits first.
 pub(crate) fn put_number(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
@@ -31,16 +33,16 @@ impl<'a> Cursor<'a> {
         Cursor { rest: bytes }
     }
 
-    pub(crate) fn bytes(&mut self, length: usize) -> Result<&'a [u8], String> {
+    pub(crate) fn bytes(&mut self, length: usize) -> Result<&'a [u8], FormatError> {
         let (head, rest) = self
             .rest
             .split_at_checked(length)
-            .ok_or_else(|| "a length points beyond the end".to_owned())?;
+            .ok_or(FormatError::BeyondEnd)?;
         self.rest = rest;
         Ok(head)
     }
 
-    pub(crate) fn number(&mut self) -> Result<u64, String> {
+    pub(crate) fn number(&mut self) -> Result<u64, FormatError> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = self.bytes(1)?[0];
@@ -53,16 +55,16 @@ impl<'a> Cursor<'a> {
                 return Ok(value);
             }
         }
-        Err("a number is too large".to_owned())
+        Err(FormatError::TooLarge)
     }
 
-    pub(crate) fn number_u32(&mut self) -> Result<u32, String> {
-        u32::try_from(self.number()?).map_err(|_| "a number is too large".to_owned())
+    pub(crate) fn number_u32(&mut self) -> Result<u32, FormatError> {
+        u32::try_from(self.number()?).map_err(FormatError::from)
     }
 
-    pub(crate) fn text(&mut self) -> Result<&'a str, String> {
-        let length = usize::try_from(self.number()?).map_err(|e| e.to_string())?;
-        std::str::from_utf8(self.bytes(length)?).map_err(|_| "a text is not UTF-8".to_owned())
+    pub(crate) fn text(&mut self) -> Result<&'a str, FormatError> {
+        let length = usize::try_from(self.number()?)?;
+        std::str::from_utf8(self.bytes(length)?).map_err(|_| FormatError::NotUtf8)
     }
 
     /// How many bytes are left.
@@ -70,30 +72,27 @@ impl<'a> Cursor<'a> {
         self.rest.len()
     }
 
-    pub(crate) fn end(&self) -> Result<(), String> {
+    pub(crate) fn end(&self) -> Result<(), FormatError> {
         if self.rest.is_empty() {
             Ok(())
         } else {
-            Err(format!("{} bytes are left over", self.rest.len()))
+            Err(FormatError::LeftOver(self.rest.len()))
         }
     }
 }
 
 /// Compresses a whole section or frame.
-pub(crate) fn compress(bytes: &[u8], level: i32) -> Result<Vec<u8>, String> {
-    zstd::bulk::compress(bytes, level).map_err(|e| e.to_string())
+pub(crate) fn compress(bytes: &[u8], level: i32) -> Result<Vec<u8>, FormatError> {
+    Ok(zstd::bulk::compress(bytes, level)?)
 }
 
 /// Decompresses at most `limit` bytes; more is an error.
-pub(crate) fn decompress(bytes: &[u8], limit: usize) -> Result<Vec<u8>, String> {
-    let decoder = zstd::stream::read::Decoder::with_buffer(bytes).map_err(|e| e.to_string())?;
+pub(crate) fn decompress(bytes: &[u8], limit: usize) -> Result<Vec<u8>, FormatError> {
+    let decoder = zstd::stream::read::Decoder::with_buffer(bytes)?;
     let mut out = Vec::new();
-    decoder
-        .take(limit as u64 + 1)
-        .read_to_end(&mut out)
-        .map_err(|e| e.to_string())?;
+    decoder.take(limit as u64 + 1).read_to_end(&mut out)?;
     if out.len() > limit {
-        return Err(format!("it decompresses to more than {limit} bytes"));
+        return Err(FormatError::Decompressed(limit));
     }
     Ok(out)
 }
@@ -104,19 +103,20 @@ thread_local! {
 }
 
 /// Decompresses a frame of exactly `length` bytes; the caller has bounded that.
-pub(crate) fn decompress_frame(bytes: &[u8], length: usize) -> Result<Vec<u8>, String> {
+pub(crate) fn decompress_frame(bytes: &[u8], length: usize) -> Result<Vec<u8>, FormatError> {
     let mut decompressor = match FRAMES.take() {
         Some(decompressor) => decompressor,
-        None => zstd::bulk::Decompressor::new().map_err(|e| e.to_string())?,
+        None => zstd::bulk::Decompressor::new()?,
     };
     let result = decompressor.decompress(bytes, length);
     FRAMES.set(Some(decompressor));
-    let out = result.map_err(|e| e.to_string())?;
+    let out = result?;
     if out.len() != length {
-        return Err(format!(
-            "a frame has {} bytes instead of {length}",
-            out.len()
-        ));
+        let found = out.len();
+        return Err(FormatError::FrameLength {
+            found,
+            expected: length,
+        });
     }
     Ok(out)
 }

@@ -19,7 +19,7 @@ pub struct TableChanges {
     pub renamed: Vec<TableRenamed>,
     /// Tables that are there in both and differ.
     pub changed: Vec<TableChange>,
-    /// Tables that are gone.
+    /// Tables that were removed.
     pub vanished: Vec<TableSize>,
 }
 
@@ -34,7 +34,7 @@ pub struct TableSize {
     pub rows: Option<u64>,
     /// Number of columns.
     pub columns: usize,
-    /// The names of tables that are gone and whose files it has; see [`TableChanges::between`].
+    /// The names of removed tables whose files it has; see [`TableChanges::between`].
     pub replaces: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ pub struct TableChange {
     pub context: Option<ContextChange>,
     /// Whether it can be read now.
     pub readable: Option<ReadableChange>,
-    /// The names of tables that are gone and whose files it has; see [`TableChanges::between`].
+    /// The names of removed tables whose files it has; see [`TableChanges::between`].
     pub replaces: Vec<String>,
 }
 
@@ -73,9 +73,9 @@ pub struct TableChange {
 pub struct SchemaChange {
     /// Columns that are new.
     pub added: Vec<String>,
-    /// Columns that are gone.
+    /// Columns that were dropped.
     pub dropped: Vec<String>,
-    /// Columns whose values are those of a column that is gone.
+    /// Columns whose values are those of a dropped column.
     pub renamed: Vec<ColumnRenamed>,
     /// Columns of another type.
     pub retyped: Vec<ColumnRetyped>,
@@ -112,7 +112,7 @@ pub struct RowsChange {
     pub to: Option<u64>,
     /// Files that are new…
     pub files_added: usize,
-    /// …gone…
+    /// …removed…
     pub files_removed: usize,
     /// …and other than they were.
     pub files_changed: usize,
@@ -123,7 +123,7 @@ pub struct RowsChange {
 pub struct ContextChange {
     /// Texts that are new.
     pub added: Vec<String>,
-    /// Texts that are gone.
+    /// Texts that were removed.
     pub removed: Vec<String>,
 }
 
@@ -137,24 +137,24 @@ pub struct ReadableChange {
 impl TableChanges {
     /// What differs between the tables of an older snapshot and those of a newer one.
     ///
-    /// A table that is gone, and whose files are all those of one table that is new or changed, or
+    /// A removed table whose files are all those of one table that is new or changed, or
     /// lie in the folder of one that has a log, has not vanished: the other replaces it.
     #[must_use]
     pub fn between(older: Vec<TableRecord>, newer: Vec<TableRecord>) -> Self {
-        let mut gone: BTreeMap<TableKey, TableRecord> = older
+        let mut removed: BTreeMap<TableKey, TableRecord> = older
             .into_iter()
             .map(|table| (table.key(), table))
             .collect();
         let mut new = Vec::new();
         let mut changes = Self::default();
         for table in &newer {
-            match gone.remove(&table.key()) {
+            match removed.remove(&table.key()) {
                 Some(before) => changes.changed.extend(change(&before, table)),
                 None => new.push(table),
             }
         }
         let mut names: HashMap<Content<'_>, Vec<&TableKey>> = HashMap::new();
-        for (key, table) in &gone {
+        for (key, table) in &removed {
             if let Some(content) = content(table) {
                 names.entry(content).or_default().push(key);
             }
@@ -175,7 +175,7 @@ impl TableChanges {
                 _ => changes.appeared.push(size(table)),
             }
         }
-        let vanished = gone.iter().filter(|(key, _)| !renamed.contains(*key));
+        let vanished = removed.iter().filter(|(key, _)| !renamed.contains(*key));
         let successors = Successors::of(&newer);
         for (_, table) in vanished {
             let successor = successors.of_table(table);
@@ -314,10 +314,10 @@ fn schema_change(before: &[ColumnRecord], after: &[ColumnRecord]) -> Option<Sche
             .filter(|at| !others.contains(&columns[*at].name))
             .collect()
     };
-    let (mut gone, mut new) = (only(before, after), only(after, before));
+    let (mut dropped, mut new) = (only(before, after), only(after, before));
     let mut change = SchemaChange::default();
     // By values first, wherever the column is; then by the columns around it, then by its number.
-    let (gaps_before, gaps_after) = (gaps(before, &gone), gaps(after, &new));
+    let (gaps_before, gaps_after) = (gaps(before, &dropped), gaps(after, &new));
     let is_typed = |old: usize, new: usize| before[old].data_type == after[new].data_type;
     let same_values = |old: usize, new: usize| has_values_of(&before[old], &after[new]);
     let same_gap =
@@ -326,7 +326,7 @@ fn schema_change(before: &[ColumnRecord], after: &[ColumnRecord]) -> Option<Sche
         |old: usize, new: usize| is_typed(old, new) && old == new && before.len() == after.len();
     let ways: [&dyn Fn(usize, usize) -> bool; 3] = [&same_values, &same_gap, &same_place];
     for is_renamed in ways {
-        for old in gone.clone() {
+        for old in dropped.clone() {
             let candidates: Vec<usize> = new
                 .iter()
                 .copied()
@@ -335,10 +335,10 @@ fn schema_change(before: &[ColumnRecord], after: &[ColumnRecord]) -> Option<Sche
             let &[at] = candidates.as_slice() else {
                 continue;
             };
-            if gone.iter().filter(|old| is_renamed(**old, at)).count() != 1 {
+            if dropped.iter().filter(|old| is_renamed(**old, at)).count() != 1 {
                 continue;
             }
-            gone.retain(|it| *it != old);
+            dropped.retain(|it| *it != old);
             new.retain(|it| *it != at);
             change.renamed.push(ColumnRenamed {
                 from: before[old].name.clone(),
@@ -347,7 +347,7 @@ fn schema_change(before: &[ColumnRecord], after: &[ColumnRecord]) -> Option<Sche
         }
     }
     change.renamed.sort();
-    change.dropped = gone.iter().map(|at| before[*at].name.clone()).collect();
+    change.dropped = dropped.iter().map(|at| before[*at].name.clone()).collect();
     change.added = new.iter().map(|at| after[*at].name.clone()).collect();
     for column in after {
         let known = before.iter().find(|known| known.name == column.name);

@@ -6,6 +6,7 @@
 //! the caller's runtime opened and drives: while a thread of that runtime waits, it hands its other
 //! tasks on.
 
+use std::io;
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -38,7 +39,7 @@ impl Iterator for Pieces {
 }
 
 fn runtime() -> Result<&'static Runtime, StoreError> {
-    static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
+    static RUNTIME: OnceLock<io::Result<Runtime>> = OnceLock::new();
     RUNTIME
         .get_or_init(|| {
             Builder::new_multi_thread()
@@ -46,7 +47,6 @@ fn runtime() -> Result<&'static Runtime, StoreError> {
                 .thread_name("limn-fetch")
                 .enable_all()
                 .build()
-                .map_err(|e| e.to_string())
         })
         .as_ref()
         .map_err(|e| {

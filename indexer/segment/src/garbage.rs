@@ -10,9 +10,9 @@
 //! The store's clock alone decides how old something is: that of the machine may be days off.
 //!
 //! Snapshots go first and their objects after them, so a reader never finds a snapshot whose
-//! objects are gone; a collection that dies in between leaves orphans to the next one. Narrations
-//! are no garbage: they are words that were paid for. Writes that a killed process has left
-//! unfinished on a local disk are.
+//! objects are deleted; a collection that dies in between leaves orphans to the next one.
+//! Narrations are no garbage: they are words that were paid for. Writes that a killed process has
+//! left unfinished on a local disk are.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -174,10 +174,10 @@ impl IndexStore {
         Ok(garbage)
     }
 
-    /// Removes garbage. `removed` is called for each object that is gone.
+    /// Removes garbage. `removed` is called for each deleted object.
     ///
     /// # Errors
-    /// Store errors; what was removed by then is gone, and the rest is found again.
+    /// Store errors; what was removed by then stays removed, and the rest is found again.
     pub async fn remove_garbage(
         &self,
         garbage: &Garbage,

@@ -23,6 +23,7 @@ use std::collections::BinaryHeap;
 use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
 use crate::codec::Cursor;
+use crate::format_error::FormatError;
 use crate::kernel::{Query, pair};
 
 /// Links of a node per level; twice as many on the ground level. Small: 16 % of f16 vectors at 384
@@ -35,7 +36,11 @@ const EXPANSION_SEARCH: usize = 192;
 pub(crate) const MATRIX_HEADER: usize = 8;
 const HEAD: usize = 64;
 
-fn empty(dimensions: usize) -> Result<Index, String> {
+fn library(error: impl std::fmt::Display) -> FormatError {
+    FormatError::GraphLibrary(error.to_string())
+}
+
+fn empty(dimensions: usize) -> Result<Index, FormatError> {
     let mut index = Index::new(&IndexOptions {
         dimensions,
         metric: MetricKind::IP,
@@ -45,7 +50,7 @@ fn empty(dimensions: usize) -> Result<Index, String> {
         expansion_search: EXPANSION_SEARCH,
         multi: false,
     })
-    .map_err(|e| e.to_string())?;
+    .map_err(library)?;
     index.change_metric::<usearch::f16>(Box::new(move |a, b| {
         // SAFETY: usearch calls with pointers to two vectors of the index's dimensions, valid for
         // the duration of the call; bytes need no alignment.
@@ -61,21 +66,21 @@ fn empty(dimensions: usize) -> Result<Index, String> {
 }
 
 /// A usearch file of the vectors (little-endian f16, one after the other), keys 0, 1, 2, …
-pub(crate) fn build(matrix: &[u8], dimensions: usize) -> Result<Vec<u8>, String> {
+pub(crate) fn build(matrix: &[u8], dimensions: usize) -> Result<Vec<u8>, FormatError> {
     let index = empty(dimensions)?;
     let rows = matrix.len() / (dimensions * 2);
     index
         .reserve_capacity_and_threads(rows, 1)
-        .map_err(|e| e.to_string())?;
+        .map_err(library)?;
     for (key, row) in matrix.chunks_exact(dimensions * 2).enumerate() {
         index
             .add(key as u64, usearch::f16::from_i16s(&words(row)))
-            .map_err(|e| e.to_string())?;
+            .map_err(library)?;
     }
     let mut file = vec![0; index.serialized_length()];
-    index.save_to_buffer(&mut file).map_err(|e| e.to_string())?;
+    index.save_to_buffer(&mut file).map_err(library)?;
     if file.get(MATRIX_HEADER..MATRIX_HEADER + matrix.len()) != Some(matrix) {
-        return Err("usearch stored other vectors than it was given".to_owned());
+        return Err("usearch stored other vectors than it was given".into());
     }
     Ok(file)
 }
@@ -136,8 +141,8 @@ const LINK: usize = 4;
 
 impl Graph {
     /// Checks every count and link of a usearch file against its length and number of rows.
-    pub(crate) fn open(bytes: &[u8], rows: usize, dimensions: usize) -> Result<Graph, String> {
-        let wrong = |what: &str| format!("its graph has a wrong {what}");
+    pub(crate) fn open(bytes: &[u8], rows: usize, dimensions: usize) -> Result<Graph, FormatError> {
+        let wrong = FormatError::Graph;
         let mut cursor = Cursor::new(bytes);
         cursor.bytes(MATRIX_HEADER + rows * dimensions * 2)?;
         let head = cursor.bytes(HEAD)?;

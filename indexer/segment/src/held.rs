@@ -38,7 +38,7 @@ pub trait HeldValue: Send + Sync + 'static {
     /// and those that decide which row holds are decoded; `None` stands for all.
     const COLUMNS: Option<&'static [&'static str]>;
 
-    /// What is kept of a row. It may say that its table is gone ([`TableRecord::removed`]); the
+    /// What is kept of a row. It may be a tombstone ([`TableRecord::removed`]); the
     /// columns that were not asked for are empty, but for `lake`, `name`, `removed` and `group`.
     fn of_row(row: TableRecord) -> Self;
 }
@@ -55,8 +55,8 @@ impl HeldValue for TableRecord {
 const KEY_COLUMNS: [&str; 4] = ["lake", "name", "removed", "group"];
 
 /// A file of the log: its path, and which it is of how many of this path. Files of the same content
-/// have the same one; where their number changes nobody can know which is gone, and all are read
-/// again.
+/// have the same one; where their number changes nobody can know which was dropped, and all are
+/// read again.
 type FileId = (String, u32, u32);
 
 /// The log as it was last seen: which number each of its files has here.
@@ -149,8 +149,8 @@ pub(crate) async fn follow<T: HeldValue, R: Rows<T> + Send + Sync>(
             now: None,
             ahead: None,
         };
-        let gone = rows.of_files(&|file| !places.contains_key(&file));
-        folding.extend(gone.into_iter().map(|key| (key, nothing())));
+        let dropped = rows.of_files(&|file| !places.contains_key(&file));
+        folding.extend(dropped.into_iter().map(|key| (key, nothing())));
     }
     let new = (0..)
         .zip(log)
@@ -237,7 +237,7 @@ impl<T> HeldRow<T> {
     }
 }
 
-/// The rows that hold in a snapshot, of one lake or all; those that say that a table is gone with
+/// The rows that hold in a snapshot, of one lake or all; with tombstones among
 /// them.
 ///
 /// ```
@@ -373,7 +373,7 @@ impl<T: HeldValue> HeldRows<T> {
         live.map(|(table, held)| (table, &held.value))
     }
 
-    /// What is kept of a table's row, which may say that it is gone.
+    /// What is kept of a table's row, which may be a tombstone.
     #[must_use]
     pub fn get(&self, table: &TableKey) -> Option<&Arc<T>> {
         self.rows.get(table).map(|held| &held.value)

@@ -21,7 +21,7 @@ use crate::table::{Shard, TableKey};
 const SNAPSHOTS_IN_FLIGHT: usize = 4;
 
 /// Tables that went in one snapshot, of which each may be one that another name was given.
-const GONE_LOOKED_AT: usize = 64;
+const REMOVED_LOOKED_AT: usize = 64;
 
 /// What became of one table.
 #[derive(Clone, Debug)]
@@ -195,18 +195,18 @@ impl IndexStore {
         let before = self.snapshot(previous).await?;
         let known: HashSet<&str> = before.catalog.iter().map(|it| it.path.as_str()).collect();
         let is_new = |entry: &&CatalogEntry| !known.contains(entry.path.as_str());
-        let mut gone = Vec::new();
+        let mut removed = Vec::new();
         for entry in now.catalog.iter().filter(is_new) {
             let columns = &["lake", "name", "removed"];
             let rows = self.catalog_columns(entry, columns).await?.into_iter();
             let went = rows.filter(|row| row.removed && row.lake == after.lake);
-            gone.extend(went.map(|row| row.key()).filter(&seen));
+            removed.extend(went.map(|row| row.key()).filter(&seen));
         }
         let last_part = |name: &str| name.rsplit('/').next().map(str::to_owned);
         let wanted = last_part(&after.name);
-        gone.sort_by_cached_key(|key| (last_part(&key.name) != wanted, key.clone()));
-        gone.truncate(GONE_LOOKED_AT);
-        let rows = self.rows_in(&before, gone).await?;
+        removed.sort_by_cached_key(|key| (last_part(&key.name) != wanted, key.clone()));
+        removed.truncate(REMOVED_LOOKED_AT);
+        let rows = self.rows_in(&before, removed).await?;
         let changes = TableChanges::between(rows, vec![TableRecord::clone(after)]);
         let renamed = changes.renamed.into_iter().next();
         Ok(renamed.map(|it| {

@@ -138,7 +138,7 @@ impl IndexStore {
             return Ok(());
         };
         let cache = root.join("cache");
-        // Named like a write in progress: garbage, if we are killed before it is gone.
+        // Named like a write in progress: garbage, if we are killed before it is deleted.
         let now = chrono::Utc::now().timestamp_micros().unsigned_abs();
         let name = format!("probe#{now}{}", std::process::id());
         let mut probe = tempfile::Builder::new();
@@ -511,7 +511,7 @@ impl IndexStore {
     }
 
     /// A table's row in the catalog file that holds it ([`HeldRows::file_of`] says which); one
-    /// request. `None` if the file has none of this table. The row may say that the table is gone.
+    /// request. `None` if the file has none of this table. The row may be a tombstone.
     ///
     /// # Errors
     /// As [`IndexStore::catalog`]. A file that is not there ([`SegmentError::is_absence`]) was
@@ -560,7 +560,7 @@ impl IndexStore {
         Ok(tables)
     }
 
-    /// As [`IndexStore::tables`], with the rows that say that a table is gone.
+    /// As [`IndexStore::tables`], with tombstones.
     ///
     /// # Errors
     /// Those of [`IndexStore::catalog`].

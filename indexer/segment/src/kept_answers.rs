@@ -18,6 +18,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use crate::codec::{Cursor, compress, decompress, put_number};
 use crate::error::SegmentError;
+use crate::format_error::FormatError;
 use crate::index_store::{IndexStore, READS_IN_FLIGHT};
 
 /// Folder of the scopes.
@@ -77,7 +78,7 @@ fn write(answers: &[(u128, &[u8])]) -> Result<Bytes, SegmentError> {
     Ok(bytes.into())
 }
 
-fn read(bytes: &[u8]) -> Result<Vec<(u128, Vec<u8>)>, String> {
+fn read(bytes: &[u8]) -> Result<Vec<(u128, Vec<u8>)>, FormatError> {
     let end = bytes.len().checked_sub(CHECKSUM).ok_or("it is too short")?;
     let (body, checksum) = bytes.split_at(end);
     if xxh3_64(body).to_le_bytes() != checksum {
@@ -244,7 +245,7 @@ impl IndexStore {
             Err(error) => return Err(SegmentError::from(error)),
         };
         Ok(read(&bytes).unwrap_or_else(|error| {
-            tracing::warn!(path = info.path, error, "kept answers are passed over");
+            tracing::warn!(path = info.path, %error, "kept answers are passed over");
             Vec::new()
         }))
     }

@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codec::{compress, decompress};
 use crate::error::SegmentError;
+use crate::format_error::FormatError;
 use crate::index_store::IndexStore;
 
 /// Folder of the files.
@@ -37,7 +38,7 @@ fn write(content: &[u8]) -> Result<Bytes, SegmentError> {
     Ok(bytes.into())
 }
 
-fn read(bytes: &[u8]) -> Result<Vec<u8>, String> {
+fn read(bytes: &[u8]) -> Result<Vec<u8>, FormatError> {
     let end = bytes.len().checked_sub(CHECKSUM).ok_or("it is too short")?;
     let (body, checksum) = bytes.split_at(end);
     if xxh3_64(body).to_le_bytes() != checksum {
@@ -82,7 +83,7 @@ impl IndexStore {
         match read(&bytes) {
             Ok(content) => Ok(Some(content)),
             Err(error) => {
-                tracing::warn!(path, error, "kept cells are passed over");
+                tracing::warn!(path, %error, "kept cells are passed over");
                 Ok(None)
             }
         }

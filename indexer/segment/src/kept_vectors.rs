@@ -14,6 +14,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use crate::codec::{Cursor, put_number};
 use crate::error::SegmentError;
+use crate::format_error::FormatError;
 use crate::index_store::IndexStore;
 
 /// Folder of the files of all embedders.
@@ -49,7 +50,7 @@ fn write(dimensions: usize, vectors: &[KeptVector]) -> Bytes {
     bytes.into()
 }
 
-fn read(dimensions: usize, bytes: &[u8]) -> Result<Vec<KeptVector>, String> {
+fn read(dimensions: usize, bytes: &[u8]) -> Result<Vec<KeptVector>, FormatError> {
     let end = bytes.len().checked_sub(CHECKSUM).ok_or("it is too short")?;
     let (body, checksum) = bytes.split_at(end);
     if xxh3_64(body).to_le_bytes() != checksum {
@@ -62,7 +63,7 @@ fn read(dimensions: usize, bytes: &[u8]) -> Result<Vec<KeptVector>, String> {
     if cursor.number()? != dimensions as u64 {
         return Err("its vectors have another length".into());
     }
-    let count = usize::try_from(cursor.number()?).map_err(|e| e.to_string())?;
+    let count = usize::try_from(cursor.number()?)?;
     let row = dimensions * size_of::<f16>();
     let length = |size: usize| count.checked_mul(size).ok_or("its count cannot be");
     let hashes = cursor.bytes(length(HASH)?)?;
@@ -126,13 +127,13 @@ impl IndexStore {
             };
             match read(dimensions, &bytes) {
                 Ok(vectors) => found.push((path, vectors)),
-                Err(detail) => tracing::warn!(path, detail, "kept vectors are damaged"),
+                Err(detail) => tracing::warn!(path, %detail, "kept vectors are damaged"),
             }
         }
         Ok(found)
     }
 
-    /// Deletes a file of kept vectors; it may be gone already.
+    /// Deletes a file of kept vectors; it may be deleted already.
     ///
     /// # Errors
     /// Store errors.

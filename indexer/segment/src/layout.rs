@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use crate::error::SegmentError;
+use crate::format_error::FormatError;
 use crate::table::Shard;
 
 /// Version of the segment format that this build writes, and the newest it reads. Segments of
@@ -170,7 +171,7 @@ pub(crate) fn open(object: &str, tail: &[u8], size: u64) -> Result<Footer, Segme
     }
     let contents: Contents = serde_json::from_slice(json)
         .map_err(|e| damaged(&format!("its contents cannot be read ({e})")))?;
-    check_sections(&contents, body as u64).map_err(|e| damaged(&e))?;
+    check_sections(&contents, body as u64).map_err(|e| damaged(&e.to_string()))?;
     Ok(Footer {
         contents,
         checksums: sums
@@ -182,20 +183,27 @@ pub(crate) fn open(object: &str, tail: &[u8], size: u64) -> Result<Footer, Segme
     })
 }
 
-fn check_sections(contents: &Contents, body: u64) -> Result<(), String> {
+fn section_error(section: &Section, problem: &'static str) -> FormatError {
+    FormatError::Section {
+        section: section.name.clone(),
+        problem,
+    }
+}
+
+fn check_sections(contents: &Contents, body: u64) -> Result<(), FormatError> {
     if contents.sections.len() > MAX_SECTIONS || contents.hot > body {
-        return Err("its contents are nonsense".to_owned());
+        return Err("its contents are nonsense".into());
     }
     for section in &contents.sections {
         if section.extents.len() > MAX_SECTIONS {
-            return Err(format!("section {} has too many extents", section.name));
+            return Err(section_error(section, "has too many extents"));
         }
         let mut total = 0u64;
         for Extent(offset, length) in &section.extents {
             let end = offset.checked_add(*length);
             total = total.saturating_add(*length);
             if end.is_none_or(|end| end > body) || total > body {
-                return Err(format!("section {} lies outside the body", section.name));
+                return Err(section_error(section, "lies outside the body"));
             }
         }
     }
@@ -208,7 +216,7 @@ fn check_sections(contents: &Contents, body: u64) -> Result<(), String> {
         || contents.tables > contents.blocks
         || contents.vectors > contents.blocks
     {
-        return Err("its counts do not fit its sections".to_owned());
+        return Err("its counts do not fit its sections".into());
     }
     Ok(())
 }

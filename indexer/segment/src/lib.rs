@@ -102,6 +102,7 @@ mod directory;
 mod error;
 mod fetch;
 mod file_keys;
+mod format_error;
 mod garbage;
 mod graph;
 mod held;
@@ -119,12 +120,12 @@ mod lexical;
 mod map;
 mod narrations;
 mod near;
+mod packed_tables;
 mod probe;
 mod publish;
 mod reader;
 mod remote;
 mod repair;
-mod shelf_rows;
 mod short;
 mod sketches;
 mod snapshot;
@@ -168,8 +169,8 @@ pub use narrations::{
     write_narrations,
 };
 pub use near::{Near, distance};
+pub use packed_tables::{ColumnFacts, PackedTables, TableFacts, TextFacts};
 pub use reader::{BlockMeta, SegmentReader};
-pub use shelf_rows::{ColumnFacts, ShelfRows, TableFacts, TextFacts};
 pub use short::ShortTerms;
 pub use sketches::Sketches;
 pub use snapshot::{

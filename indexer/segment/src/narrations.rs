@@ -255,8 +255,8 @@ impl IndexStore {
         Ok(files)
     }
 
-    /// The narrations of one file; `None` if it is gone, merged into another by a run that goes on
-    /// at the same time.
+    /// The narrations of one file; `None` if it was deleted, merged into another by a run that goes
+    /// on at the same time.
     ///
     /// # Errors
     /// Store errors; a damaged or newer file.

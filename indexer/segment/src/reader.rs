@@ -19,6 +19,7 @@ use crate::chunks::{ChunkedFile, Generation};
 use crate::deletes::Deletes;
 use crate::directory::{SectionDirectory, SectionFile};
 use crate::error::SegmentError;
+use crate::format_error::FormatError;
 use crate::layout::{self, CHUNK, Contents, Extent, section};
 use crate::lexical::LexicalReader;
 use crate::map::map;
@@ -178,6 +179,7 @@ impl SegmentReader {
     ) -> Result<Arc<Self>, SegmentError> {
         let object = file.object().to_owned();
         let damaged = |detail: String| SegmentError::damaged(&object, detail);
+        let unfit = |detail: FormatError| SegmentError::damaged(&object, detail);
         let section = |name: &str| {
             contents
                 .section(name)
@@ -188,7 +190,7 @@ impl SegmentReader {
         let hashes = section(section::TEXT_HASHES)?;
         let meta = section(section::BLOCKS)?.read_all()?;
         let blocks = BlockTable::decode(&meta, contents.blocks, tantivy::HasLen::len(&texts))
-            .map_err(damaged)?;
+            .map_err(unfit)?;
         let with_vectors = blocks.with_vectors();
         if with_vectors.len() != contents.vectors as usize {
             return Err(damaged(
@@ -201,7 +203,7 @@ impl SegmentReader {
             Some(known) => SectionFile::new(file, &known.extents).read_all()?,
             None => OwnedBytes::empty(),
         };
-        let tables = SegmentTables::decode(&tables, &known, &contents).map_err(damaged)?;
+        let tables = SegmentTables::decode(&tables, &known, &contents).map_err(unfit)?;
         let lexical = LexicalReader::open(
             file,
             SectionDirectory::new(file, &contents),
@@ -220,7 +222,7 @@ impl SegmentReader {
                 let by_file = section(section::FILE_VALUES)?;
                 let by_value = section(section::VALUES)?;
                 let opened = ValueIndex::open(&index, by_file, by_value, contents.tables);
-                Some(opened.map_err(damaged)?)
+                Some(opened.map_err(unfit)?)
             }
             None => None,
         };

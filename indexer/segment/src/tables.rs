@@ -7,6 +7,7 @@ use tantivy::directory::OwnedBytes;
 
 use crate::codec::{Cursor, compress, decompress, put_number, put_text};
 use crate::error::SegmentError;
+use crate::format_error::FormatError;
 use crate::layout::Contents;
 use crate::spill::spilled;
 use crate::table::{KeyRef, TableContent, TableKey};
@@ -59,9 +60,9 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn read(cursor: &mut Cursor<'a>) -> Result<Row<'a>, String> {
+    fn read(cursor: &mut Cursor<'a>) -> Result<Row<'a>, FormatError> {
         Ok(Row {
-            lake: usize::try_from(cursor.number()?).map_err(|e| e.to_string())?,
+            lake: usize::try_from(cursor.number()?)?,
             name: cursor.text()?,
             location: cursor.text()?,
             blocks: cursor.number_u32()?,
@@ -81,20 +82,20 @@ impl SegmentTables {
         bytes: &[u8],
         known: &[u8],
         contents: &Contents,
-    ) -> Result<SegmentTables, String> {
+    ) -> Result<SegmentTables, FormatError> {
         if !known.is_empty() && known.len() != (contents.tables as usize).saturating_mul(CONTENT) {
-            return Err("it does not say what each of its tables holds".to_owned());
+            return Err("it does not say what each of its tables holds".into());
         }
         let limit = (contents.tables as usize).saturating_mul(MAX_NAMES + MAX_NUMBERS);
         let bytes = spilled(decompress(bytes, limit)?);
         let mut cursor = Cursor::new(&bytes);
         let lake_count = cursor.number()?;
         if lake_count > u64::from(contents.tables) {
-            return Err("it has more lakes than tables".to_owned());
+            return Err("it has more lakes than tables".into());
         }
         let lakes = (0..lake_count)
             .map(|_| cursor.text().map(str::to_owned))
-            .collect::<Result<Vec<String>, String>>()?;
+            .collect::<Result<Vec<String>, FormatError>>()?;
         let count = contents.tables as usize;
         let (mut rows, mut first_blocks) =
             (Vec::with_capacity(count), Vec::with_capacity(count + 1));
@@ -110,7 +111,7 @@ impl SegmentTables {
                 name: row.name,
             };
             if before.is_some_and(|before| before >= key) {
-                return Err("its tables are not in order".to_owned());
+                return Err("its tables are not in order".into());
             }
             before = Some(key);
             first_block = first_block
@@ -120,7 +121,7 @@ impl SegmentTables {
         }
         first_blocks.push(first_block);
         if first_block != contents.blocks {
-            return Err("its tables have fewer blocks than it has".to_owned());
+            return Err("its tables have fewer blocks than it has".into());
         }
         cursor.end()?;
         Ok(SegmentTables {

@@ -19,6 +19,7 @@ use crate::coarse::{Coarse, Exact, Making};
 use crate::deletes::{DeadBlocks, Deletes};
 use crate::directory::SectionFile;
 use crate::error::SegmentError;
+use crate::format_error::FormatError;
 use crate::graph::{self, Graph, LINKS_A_STEP, MATRIX_HEADER};
 use crate::kernel::{Query, fetch_ahead};
 use crate::spill::Numbers;
@@ -45,16 +46,15 @@ impl VectorWriter {
     }
 
     /// Adds a block's vector; an error says what is wrong with it.
-    pub(crate) fn add(&mut self, vector: &[f16]) -> Result<(), String> {
+    pub(crate) fn add(&mut self, vector: &[f16]) -> Result<(), FormatError> {
         if vector.len() != self.dimensions {
-            return Err(format!(
-                "a vector has {} dimensions and the index {}",
-                vector.len(),
-                self.dimensions
-            ));
+            return Err(FormatError::Dimensions {
+                found: vector.len(),
+                expected: self.dimensions,
+            });
         }
         if !vector.iter().all(|x| x.is_finite()) {
-            return Err("a vector holds a number that is not finite".to_owned());
+            return Err("a vector holds a number that is not finite".into());
         }
         self.matrix
             .extend(vector.iter().flat_map(|x| x.to_le_bytes()));
@@ -62,7 +62,7 @@ impl VectorWriter {
     }
 
     /// The section's bytes, and whether they hold a graph.
-    pub(crate) fn finish(self, graph_above: usize) -> Result<(Vec<u8>, bool), String> {
+    pub(crate) fn finish(self, graph_above: usize) -> Result<(Vec<u8>, bool), FormatError> {
         let row = self.dimensions * 2;
         let rows = self.matrix.len().checked_div(row).unwrap_or(0);
         if rows > graph_above.max(1) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use limn_store::StoreErrorKind;
 use serde::Serialize;
+use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::catalog::TableRecord;
@@ -24,7 +25,7 @@ pub struct Verified {
     pub segments: usize,
     /// Catalog files read.
     pub catalog_files: usize,
-    /// Tables in the catalog, those that are gone left out.
+    /// Tables in the catalog, without tombstones.
     pub tables: usize,
     /// Live blocks.
     pub blocks: u64,
@@ -160,12 +161,26 @@ fn check_segment(reader: &SegmentReader) -> Result<(), SegmentError> {
     Ok(())
 }
 
+/// How a table's blocks differ from what the catalog says.
+#[derive(Debug, Error)]
+enum Misplaced {
+    /// They are in a segment that the snapshot lacks.
+    #[error("its blocks are in {0}, which the snapshot does not name")]
+    Unnamed(String),
+    /// The segment has something else there.
+    #[error("{segment} does not have it at block {first}")]
+    NotThere { segment: String, first: u32 },
+    /// They are deleted.
+    #[error("block {block} of {segment} is its and deleted")]
+    Deleted { segment: String, block: u32 },
+}
+
 /// Whether a table's blocks are where the catalog says, live, and the table's own.
 fn check_table(
     table: &TableRecord,
     snapshot: &Snapshot,
     segments: &mut HashMap<&str, Segment>,
-) -> Result<(), String> {
+) -> Result<(), Misplaced> {
     if table.blocks == 0 {
         return Ok(());
     }
@@ -175,10 +190,7 @@ fn check_table(
         return if is_named {
             Ok(())
         } else {
-            Err(format!(
-                "its blocks are in {}, which the snapshot does not name",
-                table.segment
-            ))
+            Err(Misplaced::Unnamed(table.segment.clone()))
         };
     };
     let first = table.first_block;
@@ -188,17 +200,13 @@ fn check_table(
         it.key == table.key() && it.first_block == first && it.blocks == table.blocks
     });
     if !is_there {
-        return Err(format!(
-            "{} does not have it at block {first}",
-            table.segment
-        ));
+        let segment = table.segment.clone();
+        return Err(Misplaced::NotThere { segment, first });
     }
     let mut blocks = first..first.saturating_add(table.blocks);
     if let Some(block) = blocks.find(|block| segment.deletes.contains(*block)) {
-        return Err(format!(
-            "block {block} of {} is its and deleted",
-            table.segment
-        ));
+        let segment = table.segment.clone();
+        return Err(Misplaced::Deleted { segment, block });
     }
     segment.catalogued += u64::from(table.blocks);
     Ok(())

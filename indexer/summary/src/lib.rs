@@ -48,7 +48,8 @@
 //! the prompts, and reads the answers.
 //!
 //! **Non-guarantees.** Texts may change between versions of this crate; an index keeps the texts it
-//! was built with. Cell text is not escaped for any output format: whoever shows it escapes it.
+//! was built with. Cell text is not escaped for any output format: the code that shows it escapes
+//! it.
 //!
 //! **Recovery.** Nothing here can fail; there is nothing to recover.
 

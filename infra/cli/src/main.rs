@@ -133,7 +133,7 @@ fn fail(error: &anyhow::Error, verbose: u8) -> ExitCode {
             lines += &format!("  because: {}\n", one_line(&cause.to_string()));
         }
     }
-    // With standard error gone, the exit code still reports it.
+    // Where standard error is closed, the exit code still reports it.
     let _ = std::io::stderr().write_all(lines.as_bytes());
     if let Some(PublishError::Lost { .. }) = error.downcast_ref() {
         return ExitCode::from(3);

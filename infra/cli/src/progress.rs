@@ -17,7 +17,7 @@ const REFRESH: Duration = Duration::from_millis(120);
 /// Narrations after which the rate predicts how long the rest takes: a model that is asked for many
 /// at once answers them late, then fast…
 const RATE_FROM: u64 = 64;
-/// …and those after which it does on a slow machine, once so much time has gone by.
+/// …and those after which it does on a slow machine, once so much time has passed.
 const SLOW_RATE_FROM: u64 = 8;
 const SLOW: Duration = Duration::from_secs(60);
 /// A shorter rest is not worth a line.
@@ -70,7 +70,7 @@ fn bar(bars: &MultiProgress, name: &'static str) -> ProgressBar {
     bars.add(ProgressBar::new(0).with_style(style).with_prefix(name))
 }
 
-/// A line on standard error; with that gone, nothing is written.
+/// A line on standard error; once that is closed, nothing is written.
 pub fn say(line: &str) {
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
@@ -120,7 +120,7 @@ fn follow(progress: &Progress, narrator: Option<String>, bars: &MultiProgress, s
         }
         std::thread::sleep(REFRESH);
     }
-    // The clear can fail only when the terminal is gone.
+    // The clear can fail only when the terminal was closed.
     let _ = bars.clear();
 }
 
@@ -246,7 +246,7 @@ impl QuestionBar {
             while ended.recv_timeout(REFRESH) == Err(RecvTimeoutError::Timeout) {
                 bar.set_position(done() as u64);
             }
-            // The clear can fail only when the terminal is gone.
+            // The clear can fail only when the terminal was closed.
             let _ = bars.clear();
         });
         Self { over, thread }

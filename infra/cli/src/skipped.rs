@@ -1,7 +1,7 @@
 //! What a run listed and did not read, by kind: whoever misses a table finds out whether its file
 //! is of a kind that limn does not read. Of kinds that hold tables the first are named.
 
-use limn_pipeline::report::{ObjectCounts, Skipped};
+use limn_pipeline::{ObjectCounts, Skipped};
 use limn_store::one_line;
 
 use crate::text::count;

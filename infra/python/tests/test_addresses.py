@@ -144,9 +144,9 @@ def test_history(client: Client) -> None:
     assert [moment.change for moment in newest] == ["changed"]
     assert newest.back_to == 2 and not newest.is_whole
     assert client.table("new/glaciers").history()[0].change == "appeared"
-    # A table that is gone has a history, too; one that never was has none.
-    gone = client.history("transit/stops")
-    assert [moment.change for moment in gone] == ["vanished", "appeared"]
+    # A removed table has a history, too; one that never was has none.
+    removed = client.history("transit/stops")
+    assert [moment.change for moment in removed] == ["vanished", "appeared"]
     with pytest.raises(NotFoundError):
         client.history("transit/nowhere")
 

@@ -97,9 +97,9 @@ fn run(megabytes: &str, key: &str) -> f64 {
     };
     let (first, second) = (start("0"), start("1"));
     assert!(second.wait_with_output().unwrap().status.success());
-    let told = first.wait_with_output().unwrap();
-    assert!(told.status.success());
-    String::from_utf8(told.stdout)
+    let output = first.wait_with_output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout)
         .unwrap()
         .trim()
         .parse()

@@ -22,8 +22,7 @@ use differential_dataflow::input::InputSession;
 use limn_formats::{Format, ObjectRecord};
 use limn_lake::{Group, GroupKey, GroupKind, TableFile, TableName};
 use limn_pipeline::RunOptions;
-use limn_pipeline::changes::{Change, Epoch, GroupId, MemberId, changed_groups, side};
-use limn_pipeline::plan::members;
+use limn_pipeline::stages::{Change, Epoch, GroupId, MemberId, changed_groups, members, side};
 use timely::Config;
 use timely::dataflow::ProbeHandle;
 use timely::worker::Worker;
@@ -52,7 +51,7 @@ const THINGS: [&str; 8] = [
 /// One object of so many is edited.
 const EDITED: u64 = 1000;
 /// What stands for the settings of a run.
-const SETTINGS: MemberId = 0x5e77_1465;
+const SETTINGS: MemberId = MemberId(0x5e77_1465);
 
 /// A number that looks drawn by chance, of two others.
 fn drawn(a: u64, b: u64) -> u64 {
@@ -189,7 +188,7 @@ fn sides(table: Table) -> (GroupId, Vec<MemberId>, Vec<MemberId>) {
         true => of(&table.group(false)),
         false => in_lake.clone(),
     };
-    (lake.key.0, in_lake, published)
+    (lake.key.into(), in_lake, published)
 }
 
 /// How the two sides of a table differ.
@@ -218,7 +217,7 @@ fn all_members_kept<'scope>(
                 members.map(|((member, _), _)| *member).collect::<Vec<_>>()
             };
             let (in_lake, published) = (of(true), of(false));
-            let bytes: Vec<u8> = in_lake.iter().flat_map(|m| m.to_le_bytes()).collect();
+            let bytes: Vec<u8> = in_lake.iter().flat_map(|m| m.0.to_le_bytes()).collect();
             let state = xxh3_128(&bytes);
             let change = match kind(&in_lake, &published) {
                 None => return,

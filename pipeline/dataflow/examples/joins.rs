@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use differential_dataflow::input::Input;
 use limn_joins::{Edge, EdgeKind, Place, Table, TableId};
-use limn_pipeline::graph::{GraphWork, LookedUp, Looking, MemberUpdate, edges, segment_hash};
-use limn_pipeline::sketches::{JoinColumns, SketchedColumns, graph_table};
+use limn_pipeline::stages::{GraphWork, LookedUp, Looking, MemberUpdate, edges, segment_hash};
+use limn_pipeline::stages::{JoinColumns, SketchedColumns, graph_table};
 use limn_segment::{HeldRows, IndexStore, TableKey, TableRecord};
 
 /// A declared key of the corpus.

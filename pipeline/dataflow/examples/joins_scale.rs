@@ -14,7 +14,7 @@ use differential_dataflow::input::Input;
 use limn_joins::{
     Column, ColumnFacts, EdgeKind, Kind, Place, Table, TableId, lookups, value_counts,
 };
-use limn_pipeline::graph::{EdgeUpdate, GraphWork, TableUpdate, edges};
+use limn_pipeline::stages::{EdgeUpdate, GraphWork, TableUpdate, edges};
 use limn_profile::{ColumnBuilder, ValueSet};
 use limn_segment::{IndexStore, JoinRecord, Shard};
 use limn_store::Store;

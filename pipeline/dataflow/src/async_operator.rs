@@ -48,7 +48,7 @@ impl<O> Drop for EndGuard<O> {
                 .set(PipelineError::TaskDied { stage: self.stage });
         }
         if let Some(completion) = self.completion.take() {
-            // The operator is gone only when the dataflow was dropped; nobody waits then.
+            // The operator is dropped only with the dataflow; nobody waits then.
             let _ = self.send.send(completion);
             let _ = self.activator.activate();
         }

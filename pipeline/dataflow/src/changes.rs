@@ -13,25 +13,68 @@
 //! its differences stay, so the published side may move together with the lake's only to what the
 //! lake's was before.
 
+use std::fmt;
+
 use differential_dataflow::VecCollection;
+use limn_formats::Fingerprint;
+use limn_lake::GroupKey;
 use serde::{Deserialize, Serialize};
 
 /// An epoch: a batch of changes that is published together. The timely timestamp of the dataflow.
 pub type Epoch = u64;
 
 /// The stable fingerprint of a group: the objects that may form tables together.
-pub type GroupId = u128;
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct GroupId(pub u128);
 
 /// The stable fingerprint of a group's member: an object's identity, or a registered context.
-pub type MemberId = u128;
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct MemberId(pub u128);
+
+impl GroupId {
+    /// Reads one as a catalog row writes it.
+    pub fn from_hex(hex: &str) -> Option<Self> {
+        u128::from_str_radix(hex, 16).ok().map(Self)
+    }
+}
+
+impl From<GroupKey> for GroupId {
+    fn from(key: GroupKey) -> Self {
+        Self(key.0)
+    }
+}
+
+/// As a catalog row writes it.
+impl fmt::Display for MemberId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Fingerprint(self.0).fmt(f)
+    }
+}
+
+impl MemberId {
+    /// The member that stands for a version of an object or context, made with these settings.
+    pub fn of_version(version: Fingerprint, settings: Self) -> Self {
+        let bytes = [version.0.to_le_bytes(), settings.0.to_le_bytes()].concat();
+        Self(xxhash_rust::xxh3::xxh3_128(&bytes))
+    }
+
+    /// Reads one as a catalog row writes it.
+    pub fn from_hex(hex: &str) -> Option<Self> {
+        u128::from_str_radix(hex, 16).ok().map(Self)
+    }
+}
 
 /// The member that the published side has beside a group's own while a table of the group awaits a
 /// narration and the run can give one. No object's fingerprint is it.
-pub const AWAITS_NARRATION: MemberId = MemberId::MAX;
+pub const AWAITS_NARRATION: MemberId = MemberId(u128::MAX);
 
 /// The member that a side has beside a group's own as long as it has any: it distinguishes a group
 /// that appears or disappears from one that changes. No object's fingerprint is it.
-const PRESENT: MemberId = MemberId::MAX - 1;
+const PRESENT: MemberId = MemberId(u128::MAX - 1);
 
 /// An update of one of the two collections: a member that comes (1) or goes (-1).
 pub type MemberUpdate = ((GroupId, MemberId), isize);
@@ -68,7 +111,7 @@ pub enum Change {
         /// Fingerprint of the differences.
         state: u128,
     },
-    /// The lake has no member of the group any more.
+    /// The lake no longer has a member of the group.
     Removed,
     /// Both sides are equal, but for tables that await a narration.
     Awaiting,
@@ -96,7 +139,7 @@ fn change(differences: &[(&MemberId, isize)]) -> Option<Change> {
             PRESENT => presence = *more,
             AWAITS_NARRATION => awaits = true,
             member => {
-                changed.extend(member.to_le_bytes());
+                changed.extend(member.0.to_le_bytes());
                 changed.push(u8::from(*more > 0));
             }
         }

@@ -1,5 +1,5 @@
-//! Describing: a table's words. What a model has said of its columns is looked up in the index, the
-//! texts are made with it, and a table whose columns a model has not described yet says so.
+//! Describing: a table's texts. The narrations of its columns are looked up in the index, the texts
+//! are made with them, and a table that lacks some is marked.
 
 use std::sync::Arc;
 
@@ -8,16 +8,17 @@ use limn_lake::contexts::column_descriptions;
 use limn_summary::{TextBlock, TokenCounter};
 use serde::{Deserialize, Serialize};
 
-use crate::assemble::{Position, TableDraft};
 use crate::documents::describe;
+use crate::draft::TableDraft;
 use crate::error::PipelineError;
 use crate::narrate::aliases::{Known, NarratedDraft, same_columns};
 use crate::narrate::awaiting::AwaitingTable;
-use crate::narrate::context_of;
 use crate::narrate::store::NarrationStore;
-use crate::options::Words;
+use crate::narrate::{ContextId, context_of};
+use crate::position::Position;
 use crate::progress::Progress;
 use crate::report::Failure;
+use crate::settings::Words;
 use crate::values::DraftValues;
 use crate::wire::{Wire, WireRow};
 
@@ -43,7 +44,7 @@ pub struct TableChange {
     pub held: Held,
 }
 
-/// Puts tables into words; shared by the workers of a process.
+/// Makes the texts of tables; shared by the workers of a process.
 pub struct Describer {
     /// The embedder's window.
     pub counter: Arc<dyn TokenCounter + Send + Sync>,
@@ -66,7 +67,7 @@ impl Describer {
         let Some(store) = self.narrations.as_ref().filter(|_| !names.is_empty()) else {
             return Ok(vec![NarratedDraft {
                 draft,
-                context: 0,
+                context: ContextId::default(),
                 columns: Vec::new(),
             }]);
         };

@@ -12,7 +12,7 @@ use limn_segment::{
 use limn_store::Store;
 use limn_summary::{ColumnFacts, DocumentOptions, TableFacts, TextBlock, TokenCounter, documents};
 
-use crate::options::Words;
+use crate::settings::Words;
 use crate::sketches::of_table;
 
 /// Most frequent values that a catalog row keeps of a column.

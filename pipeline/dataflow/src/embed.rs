@@ -14,11 +14,11 @@ use limn_summary::TextBlock;
 use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
-use crate::assemble::Position;
 use crate::describe::TableChange;
 use crate::error::PipelineError;
 use crate::kept::KeptVectors;
 use crate::narrate::awaiting::{Awaiting, AwaitingTable};
+use crate::position::Position;
 use crate::progress::Progress;
 use crate::published_vectors::PublishedVectors;
 use crate::report::Failure;

@@ -20,8 +20,8 @@ use limn_store::{Store, StoreError, StoreErrorKind};
 
 use crate::error::PipelineError;
 use crate::listing::Listing;
-use crate::options::{self, FILTERS};
 use crate::report::Failure;
+use crate::settings::{self, FILTERS};
 
 /// `.limnignore` and `.limn.yaml` files that are read at once.
 const READ_AT_ONCE: usize = 16;
@@ -31,7 +31,7 @@ const READ_AT_ONCE: usize = 16;
 /// # Errors
 /// They are of a later limn: to go on without them would index what somebody left out.
 pub fn remembered(snapshot: Option<&Snapshot>, lake: &str) -> Result<Filters, PipelineError> {
-    let kept = snapshot.map(|snapshot| options::remembered(snapshot, FILTERS, lake));
+    let kept = snapshot.map(|snapshot| settings::remembered(snapshot, FILTERS, lake));
     let Some(kept) = kept.transpose()?.flatten() else {
         return Ok(Filters::default());
     };
@@ -135,7 +135,7 @@ impl Listing {
         }
         self.ignore_files = ignored;
         self.declared = declared;
-        // What is left out says nothing any more.
+        // Objects that are left out no longer describe anything.
         unread
             .retain(|(_, name, path, _)| *name == IGNORE_FILE || !self.ignore_files.ignores(path));
         for (folder, name, path, fault) in unread {

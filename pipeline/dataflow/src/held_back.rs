@@ -1,6 +1,6 @@
 //! Held back: published tables that a run leaves alone, because a part of them was not listed.
 //!
-//! Nothing is taken as gone that could not be looked for: a folder that cannot be listed, a
+//! Nothing counts as removed that could not be looked for: a folder that cannot be listed, a
 //! container that cannot be opened, a file that is too young for `--older-than`. Their tables stay
 //! as they are, but for one thing: where a run has other settings than the tables were made with,
 //! its settings reach no file of theirs. Such tables are *restated* from their rows. Values that
@@ -17,9 +17,10 @@ use limn_lake::assemble::merge_files;
 use limn_profile::{FileSummary, Redact, TableSummary};
 use limn_segment::{FileRecord, SinceSample, TableRecord};
 
-use crate::assemble::{Before, Position, TableDraft};
 use crate::changes::GroupId;
 use crate::documents::{fill_row, now_ms};
+use crate::draft::{Before, TableDraft};
+use crate::position::Position;
 use crate::published::{Published, failures_of, is_searchable};
 use crate::sketches::{keep, kept};
 use crate::values::DraftValues;
@@ -69,7 +70,7 @@ impl HeldBack {
         if self.groups.is_empty() {
             return false;
         }
-        self.groups.contains(&group.key.0)
+        self.groups.contains(&GroupId::from(group.key))
             || self.names.contains(group.name.as_str())
             || group.files.iter().any(|file| {
                 self.paths.contains(&file.object.path)

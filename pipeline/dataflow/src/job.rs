@@ -22,7 +22,8 @@ use timely::worker::Worker;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::assemble::{Assembler, assemble_tables, parts_of};
+use crate::assemble::assemble_tables;
+use crate::assembler::Assembler;
 use crate::async_operator::async_flat_map;
 use crate::changes::{Epoch, GroupId, MemberId, changed_groups};
 use crate::cluster::terms::Terms;
@@ -35,10 +36,11 @@ use crate::kept::KeptVectors;
 use crate::narrate::aliases::settle_aliases;
 use crate::narrate::asking::Asking;
 use crate::narrate::store::NarrationStore;
+use crate::pending::parts_of;
 use crate::plan::GroupPlan;
 use crate::publish::{Committer, PublishedEpoch, gather_epoch};
 use crate::read::{Part, ReadSource, ReadTask, Reader, WantedParts};
-use crate::segments::{SegmentWriter, ShardResult, batch_by_shard};
+use crate::segments::{SegmentWriter, ShardResult, StashLimits, batch_by_shard};
 use crate::select::{Work, route, select_work};
 use crate::wire::Wire;
 
@@ -52,14 +54,14 @@ pub struct Job {
     pub workers: usize,
     /// Where tasks run.
     pub runtime: Handle,
-    /// Cancelled, no epoch of the lake is begun any more, and no model is asked.
+    /// Once it is cancelled, no epoch of the lake begins, and no model is asked.
     pub stop: CancellationToken,
     /// The first error that ends the run.
     pub fatal: Arc<Fatal>,
     /// The join graph of what is published.
-    pub joins: Joins,
+    pub joins: Arc<Joins>,
     /// The threads of the workers.
-    pub sleepers: Sleepers,
+    pub sleepers: Arc<Sleepers>,
     /// What the stages have in the round that is under way, if one is.
     stages: RwLock<Option<Arc<Stages>>>,
 }
@@ -70,11 +72,11 @@ pub struct Stages {
     pub reader: Arc<Reader>,
     /// Makes tables of groups.
     pub assembler: Arc<Assembler>,
-    /// Puts tables into words.
+    /// Makes the texts of tables.
     pub describer: Arc<Describer>,
-    /// What models have said of columns, where tables are narrated.
+    /// The narrations, where tables are narrated.
     pub narrations: Option<Arc<NarrationStore>>,
-    /// Asks a model for what is not there, where the run has one.
+    /// Asks a model for missing narrations, where the run has one.
     pub asking: Option<Arc<Asking>>,
     /// Gives blocks their vectors.
     pub embedder: Arc<BlockEmbedder>,
@@ -90,6 +92,16 @@ pub struct Stages {
     pub committer: Arc<Committer>,
 }
 
+impl Stages {
+    /// What tables may take that wait for the end of their epoch.
+    fn stash_limits(&self) -> StashLimits {
+        StashLimits {
+            room: self.room.clone(),
+            most_stashed: self.most_stashed,
+        }
+    }
+}
+
 impl Job {
     /// A dataflow's job on the terms of a run.
     pub fn new(terms: &Terms, stop: CancellationToken, fatal: Arc<Fatal>) -> Self {
@@ -100,8 +112,8 @@ impl Job {
             runtime: Handle::current(),
             stop,
             fatal,
-            joins: Joins::of(&terms.lake),
-            sleepers: Sleepers::default(),
+            joins: Arc::new(Joins::of(&terms.lake)),
+            sleepers: Arc::default(),
             stages: RwLock::new(None),
         }
     }
@@ -204,10 +216,12 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
                 }
             },
         );
-        let tables = assemble_tables(work, reads, Arc::clone(job));
+        let tables = assemble_tables(work, reads, {
+            let job = Arc::clone(job);
+            move || Some(Arc::clone(&job.stages_or_end()?.assembler))
+        });
 
-        // Tables are put into words: those that a model has found for their columns, as far as it
-        // has.
+        // Tables are described, with the narrations of their columns that there are.
         let narrated = run_tasks(tables, Pipeline, "look up narrations", job, {
             let job = Arc::clone(job);
             move |table| {
@@ -215,7 +229,10 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
                 async move { stages?.describer.look_up(table).await }
             }
         });
-        let narrated = settle_aliases(narrated, Arc::clone(job));
+        let narrated = settle_aliases(narrated, {
+            let job = Arc::clone(job);
+            move || job.stages_or_end()?.narrations.clone()
+        });
         let described = run_tasks(narrated, Pipeline, "describe tables", job, {
             let job = Arc::clone(job);
             move |table| {
@@ -234,7 +251,10 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         });
 
         // A complete epoch becomes a bundle per shard…
-        let batches = batch_by_shard(embedded, Arc::clone(job));
+        let batches = batch_by_shard(embedded, job.lake.clone(), job.shards, {
+            let job = Arc::clone(job);
+            move || Some(job.stages_or_end()?.stash_limits())
+        });
         let shards = run_tasks(batches, Pipeline, "write segments", job, {
             let job = Arc::clone(job);
             move |(epoch, batch)| {
@@ -264,10 +284,10 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
             let job = Arc::clone(job);
             move |results| {
                 // In the order of the epochs, which tasks do not keep.
-                let job = Arc::clone(&job);
+                let joins = Arc::clone(&job.joins);
                 let commit = job
                     .stages()
-                    .map(|stages| Arc::clone(&stages.committer).commit(results, job));
+                    .map(|stages| Arc::clone(&stages.committer).commit(results, joins));
                 async move { commit?.await }
             }
         })

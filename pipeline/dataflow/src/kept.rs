@@ -2,7 +2,7 @@
 //! epoch does not embed everything again.
 //!
 //! They are written when much or long was embedded since they were last written: a run of less than
-//! half a minute writes none. A vector whose segment is uploaded is not kept any more.
+//! half a minute writes none. A vector whose segment is uploaded is no longer kept.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -62,7 +62,7 @@ impl KnownFailures {
 
     /// As many as a snapshot remembers.
     #[must_use]
-    pub fn to_remember(mut self) -> Self {
+    pub fn into_remembered(mut self) -> Self {
         while self.0.len() > MOST {
             self.0.pop_last();
         }
@@ -115,7 +115,7 @@ mod tests {
         let all: Vec<Failure> = (0..3000)
             .map(|i| failure(&i.to_string(), "is empty"))
             .collect();
-        let kept = KnownFailures::default().and(&all).to_remember();
+        let kept = KnownFailures::default().and(&all).into_remembered();
         assert_eq!(all.iter().filter(|it| kept.has(it)).count(), MOST);
     }
 }

@@ -1,7 +1,7 @@
 //! The timely dataflow: a lake's changes in, published segments out.
 //!
 //! A round lists a lake, lays its objects out into groups, and feeds them, epoch by epoch, into one
-//! timely dataflow ([`job`] reads from top to bottom like the picture). A run is a [`session`] of
+//! timely dataflow (`job` reads from top to bottom like the picture). A run is a `session` of
 //! one round:
 //!
 //! ```text
@@ -11,8 +11,8 @@
 //! ```
 //!
 //! The lake's state and the published state are differential collections of fingerprints
-//! ([`changes`]); only their differences travel on. Operators never block: reads, models and
-//! uploads are tasks on a tokio runtime whose completions wake the operator ([`async_operator`]).
+//! (`changes`); only their differences travel on. Operators never block: reads, models and
+//! uploads are tasks on a tokio runtime whose completions wake the operator (`async_operator`).
 //!
 //! # Guarantees
 //! - An epoch is published when its frontier has passed: all of it or nothing.
@@ -21,7 +21,7 @@
 //! - A file that cannot be read costs only itself, and takes part with its last good version where
 //!   it had one; what cannot be listed stays as it is.
 //! - Text that is already in the index is not embedded again.
-//! - Searchable first, narrated later ([`narrate`]): no table waits for a language model to be
+//! - Searchable first, narrated later (`narrate`): no table waits for a language model to be
 //!   published, and no column is narrated twice.
 //!
 //! # Non-guarantees
@@ -34,56 +34,78 @@
 //! at its last snapshot, and the next run starts from there: epochs that were published are not
 //! repeated.
 
-pub mod assemble;
-pub mod async_operator;
-pub mod changes;
-pub mod cluster;
+mod assemble;
+mod assembler;
+mod async_operator;
+mod changes;
+mod cluster;
 mod containers;
-pub mod describe;
-pub mod documents;
-pub mod drive;
-pub mod embed;
-pub mod error;
-pub mod filtering;
-pub mod graph;
-pub mod held_back;
-pub mod job;
-pub mod kept;
-pub mod known_failures;
-pub mod listing;
+mod describe;
+mod documents;
+mod draft;
+mod drive;
+mod embed;
+mod error;
+mod filtering;
+mod graph;
+mod held_back;
+mod job;
+mod kept;
+mod known_failures;
+mod listing;
 mod logs;
-pub mod narrate;
-pub mod open;
-pub mod options;
-pub mod parts;
+mod narrate;
+mod open;
+mod options;
+mod parts;
 mod pending;
-pub mod plan;
-pub mod progress;
-pub mod publish;
-pub mod published;
-pub mod published_vectors;
-pub mod read;
-pub mod rebase;
-pub mod report;
-pub mod resample;
-pub mod round;
-pub mod scope;
-pub mod segments;
-pub mod select;
-pub mod session;
-pub mod sketches;
+mod plan;
+mod position;
+mod progress;
+mod publish;
+mod published;
+mod published_vectors;
+mod read;
+mod rebase;
+mod report;
+mod resample;
+mod round;
+mod scope;
+mod segments;
+mod select;
+mod session;
+mod settings;
+mod sketches;
 mod values;
 mod weight;
-pub mod wire;
+mod wire;
 
+pub use cluster::Cluster;
 pub use cluster::follow::{Followed, follow};
 pub use cluster::key::{ClusterKey, KeyError};
-pub use cluster::{Cluster, ClusterOptions, Trust};
+pub use cluster::options::{ClusterOptions, Trust};
 pub use error::PipelineError;
 pub use options::{Narrate, NarrateWith, RunOptions};
 pub use progress::Progress;
 pub use publish::encoder_of;
-pub use report::{Failure, Report};
-pub use scope::Scope;
+pub use report::{Failure, ObjectCounts, Report, Skipped};
+pub use scope::{Part, Scope};
 pub use session::{Session, index_lake};
+pub use settings::IndexSettings;
 pub use tokio_util::sync::CancellationToken;
+
+/// Single stages of the job and what they keep in the index, for measurements and for tests that
+/// look into an index.
+pub mod stages {
+    pub use crate::changes::{Change, Epoch, GroupId, MemberId, changed_groups, side};
+    pub use crate::graph::{
+        EdgeUpdate, GraphWork, LookedUp, Looking, MemberUpdate, TableUpdate, edges, segment_hash,
+    };
+    pub use crate::listing::Listing;
+    pub use crate::plan::{Planner, members};
+    pub use crate::published::Published;
+    pub use crate::read::Reader;
+    pub use crate::sketches::{
+        ColumnSketch, JoinColumns, SketchedColumns, column_sketches, graph_table, kept,
+    };
+}

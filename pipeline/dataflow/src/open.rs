@@ -13,7 +13,7 @@ use limn_store::{RequestCounts, Store, StoreErrorKind};
 use limn_summary::TokenCounter;
 use tokio::sync::Mutex;
 
-use crate::assemble::Assembler;
+use crate::assembler::Assembler;
 use crate::cluster::terms::Terms;
 use crate::cluster::totals::Totals;
 use crate::describe::Describer;
@@ -25,7 +25,7 @@ use crate::kept::KeptVectors;
 use crate::narrate::asking::Asking;
 use crate::narrate::awaiting::Awaiting;
 use crate::narrate::store::NarrationStore;
-use crate::options::{IndexSettings, NarrateWith, RunOptions};
+use crate::options::{NarrateWith, RunOptions};
 use crate::progress::Progress;
 use crate::publish::Committer;
 use crate::published::Published;
@@ -33,6 +33,7 @@ use crate::published_vectors::PublishedVectors;
 use crate::read::Reader;
 use crate::report::{ByteTotals, RequestTotals};
 use crate::segments::SegmentWriter;
+use crate::settings::IndexSettings;
 
 /// The part of the memory for tables that may be of those that wait for the end of their epoch.
 const STASHED: u64 = 2;

@@ -59,7 +59,7 @@ struct FilePart {
 
 impl GroupRead {
     /// The parts of a group, with what is published of those that could not be read.
-    /// Values that are not to be kept are gone from here on.
+    /// From here on it holds no value that is not to be kept.
     pub fn of(group: &Group, mut parts: Parts, published: &Published, redact: Redact) -> Self {
         let mut contexts = HashMap::new();
         for (index, context) in group.contexts.iter().enumerate() {
@@ -145,7 +145,7 @@ impl GroupRead {
         has_log && published.rows.is_some() && self.unread(group).any(|path| !is_known(path))
     }
 
-    /// Of a table that could be read in part, which files no version could be read of, in words.
+    /// Of a table that could be read in part, which files no version could be read of, as a note.
     pub fn missing(&self, group: &Group) -> Option<String> {
         let missing: Vec<&str> = self.unread(group).collect();
         let (first, others) = missing.split_first()?;
@@ -277,7 +277,7 @@ fn file_record(file: &TableFile, id: MemberId, part: &FilePart) -> Option<FileRe
         version: file.object.version.as_ref().map(ToString::to_string),
         size: file.object.size,
         modified_ms: file.object.modified_ms,
-        fingerprint: Fingerprint(id).to_string(),
+        fingerprint: id.to_string(),
         ..record
     })
 }
@@ -319,7 +319,7 @@ fn context_record(
         text: part.text,
         of_folder: part.of_folder,
         fingerprint: if settled {
-            Fingerprint(id).to_string()
+            id.to_string()
         } else {
             String::new()
         },

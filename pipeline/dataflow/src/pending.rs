@@ -3,15 +3,27 @@
 
 use std::collections::BTreeMap;
 
-use crate::assemble::parts_of;
 use crate::parts::Parts;
 use crate::plan::GroupPlan;
-use crate::read::{Part, ReadResult, Unread};
+use crate::read::{Part, ReadResult, Unread, WIDE};
 
-/// Columns from which on a file is a wide one.
-pub const WIDE: usize = 4096;
 /// Columns that the wide files of one group may have together: those of 64 of the widest.
 const MOST_COLUMNS: usize = 1 << 20;
+
+/// The parts of a group that have to be read.
+pub fn parts_of(plan: &GroupPlan) -> impl Iterator<Item = Part> + '_ {
+    let files = (0..plan.group.files.len()).map(|index| Part::File(index as u32));
+    let sidecars = plan
+        .group
+        .contexts
+        .iter()
+        .enumerate()
+        .filter_map(|(index, context)| {
+            let is_read = context.source.object().is_some();
+            is_read.then_some(Part::Context(index as u32))
+        });
+    files.chain(sidecars)
+}
 
 /// A group whose parts are coming in.
 #[derive(Default)]

@@ -8,6 +8,7 @@
 //! epochs under way.
 
 mod epochs;
+mod group;
 mod survey;
 
 use std::collections::{BTreeSet, HashSet};
@@ -15,18 +16,18 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 use futures::{StreamExt, stream};
-use limn_formats::{FileError, Fingerprint};
+use limn_formats::FileError;
 use limn_lake::evolution::{self, Shapes};
 use limn_lake::layout::layout_declared;
 use limn_lake::{ContextSource, ContextText, Contexts, Group, GroupKind, Ignored};
 use limn_profile::Redact;
 use limn_segment::TableRecord;
-use serde::{Deserialize, Serialize};
 
-pub use self::epochs::Epochs;
-use self::epochs::{Differ, Sides};
+use self::epochs::{Changed, Differ, Sides};
+pub use self::epochs::{EpochPlan, Epochs};
+pub use self::group::{GroupPlan, members};
 use self::survey::{Arranged, Survey};
-use crate::changes::{GroupId, MemberId, MemberUpdate, memberless};
+use crate::changes::{GroupId, MemberId};
 use crate::held_back::HeldBack;
 use crate::listing::Listing;
 use crate::options::RunOptions;
@@ -37,79 +38,11 @@ use crate::scope::{Part, root_name};
 /// Families that are probed at once.
 const PROBED_AT_ONCE: usize = 16;
 
-/// A group of the lake with everything a worker needs to make tables of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct GroupPlan {
-    /// The group's stable fingerprint.
-    pub id: GroupId,
-    /// Its objects and registered contexts.
-    pub group: Group,
-    /// Other groups whose published tables this plan decides about: a family's files that were
-    /// tables of their own.
-    pub takes_over: Vec<GroupId>,
-    /// Names of its tables under which the index has tables of files that are still there, and are
-    /// called otherwise now.
-    pub names_of_others: Vec<String>,
-    /// Its files that planning has read.
-    pub probed: Vec<u32>,
-}
-
-/// What stands for a group's files and contexts (in this order) in the `lake` collection: their
-/// versions, and the settings their texts are made with.
-pub fn members(group: &Group, settings: MemberId) -> Vec<MemberId> {
-    let versions = group.fingerprints().into_iter();
-    let mut members: Vec<MemberId> = versions
-        .map(|version| with_settings(version, settings))
-        .collect();
-    let contexts = members.iter_mut().skip(group.files.len());
-    for (member, context) in contexts.zip(&group.contexts) {
-        if let ContextText::Shared {
-            known: Some(known), ..
-        } = context.source
-        {
-            *member = known.0;
-        }
-    }
-    members
-}
-
-/// The member that stands for a version of an object or context, made with these settings.
-pub fn with_settings(version: Fingerprint, settings: MemberId) -> MemberId {
-    let bytes = [version.0.to_le_bytes(), settings.to_le_bytes()].concat();
-    xxhash_rust::xxh3::xxh3_128(&bytes)
-}
-
-/// What one epoch feeds into the dataflow.
-#[derive(Debug, Default)]
-pub struct EpochPlan {
-    /// Groups that may have changed.
-    pub groups: Vec<GroupPlan>,
-    /// Updates of the `lake` collection.
-    pub lake: Vec<MemberUpdate>,
-    /// Updates of the `published` collection.
-    pub published: Vec<MemberUpdate>,
-    /// What the one has more than the other, of groups that differ: what publishing the epoch adds
-    /// to the `published` collection.
-    pub differences: Vec<MemberUpdate>,
-    /// Published groups that the run leaves alone and whose tables other settings made: they are
-    /// restated from their rows.
-    pub restated: Vec<GroupId>,
-}
-
-impl EpochPlan {
-    /// Has the row of a table that is gone written anew, without contexts that are to be forgotten.
-    fn forget(&mut self, group: GroupId) {
-        let (member, diff) = memberless(group);
-        self.published.push((member, diff));
-        self.differences.push((member, -diff));
-    }
-}
-
 /// What stands for the row of a table that is gone, if contexts are to be taken from it: no group
 /// of a lake.
 pub fn forgetful_group(gone: &TableRecord) -> GroupId {
     let name = ["context of what is gone", &gone.lake, &gone.name].join("\0");
-    xxhash_rust::xxh3::xxh3_128(name.as_bytes())
+    GroupId(xxhash_rust::xxh3::xxh3_128(name.as_bytes()))
 }
 
 /// A listing turned into epochs.
@@ -265,26 +198,50 @@ impl Planner {
 
     /// A group with its sides. One that is described anyway is so with the texts of now.
     fn compared(&self, mut group: Group, takes_over: &[GroupId]) -> (Group, Sides) {
-        let sides = |group: &Group| {
-            let members = members(group, self.settings);
-            self.sides(group.key.0, takes_over, members)
-        };
-        let found = sides(&group);
+        let found = self.sides_of(&group, takes_over);
         if matches!(found.differ(), Differ::Members) && forget_known(&mut group) {
-            let found = sides(&group);
+            let found = self.sides_of(&group, takes_over);
             return (group, found);
         }
         (group, found)
     }
 
-    /// How a group differs from what is published.
-    fn differ(&self, group: &Group, takes_over: &[GroupId]) -> Differ {
-        let mut ids = takes_over.iter().chain([&group.key.0]);
+    fn sides_of(&self, group: &Group, takes_over: &[GroupId]) -> Sides {
+        let members = members(group, self.settings);
+        self.sides(group.key.into(), takes_over, members)
+    }
+
+    /// How a group differs from what is published, and what of it.
+    fn difference(&self, group: &Group, takes_over: &[GroupId]) -> (Differ, Changed) {
+        let own = GroupId::from(group.key);
+        let mut ids = takes_over.iter().chain([&own]);
         if ids.all(|id| !self.published.has(*id)) {
-            return Differ::Members;
+            return (Differ::Members, Changed::all_of(group));
+        }
+        let sides = self.sides_of(group, takes_over);
+        (sides.differ(), self.changed(group, &sides))
+    }
+
+    /// What of a group differs from what is published of it.
+    fn changed(&self, group: &Group, sides: &Sides) -> Changed {
+        if !matches!(sides.differ(), Differ::Members) {
+            return Changed::default();
+        }
+        if !sides.is_published {
+            return Changed::all_of(group);
         }
         let members = members(group, self.settings);
-        self.sides(group.key.0, takes_over, members).differ()
+        let files = group.files.iter().zip(&members);
+        let new = files.filter(|(_, member)| sides.published.binary_search(member).is_err());
+        let nothing = Changed {
+            whole: group.files.len(),
+            ..Changed::default()
+        };
+        new.fold(nothing, |sum, (file, _)| Changed {
+            objects: sum.objects + 1,
+            bytes: sum.bytes.saturating_add(file.object.size),
+            ..sum
+        })
     }
 
     /// The names of a group's tables that tables of other groups have in the index. Such a group
@@ -302,7 +259,8 @@ impl Planner {
         let names = group.files.iter().map(|file| file.table_name.as_str());
         for name in names.chain([group.name.as_str()]) {
             let before = self.published.table(name).and_then(|row| group_of(&row));
-            let is_other = |it: &GroupId| *it != group.key.0 && !takes_over.contains(it);
+            let is_other =
+                |it: &GroupId| *it != GroupId::from(group.key) && !takes_over.contains(it);
             let Some(before) = before.filter(is_other) else {
                 continue;
             };
@@ -318,7 +276,8 @@ impl Planner {
 
     /// Whether a group, or what it takes over, is of the tables that a run is about.
     fn is_meant(&self, part: &Part, group: &Group, takes_over: &[GroupId]) -> bool {
-        let mut published = takes_over.iter().chain([&group.key.0]);
+        let own = GroupId::from(group.key);
+        let mut published = takes_over.iter().chain([&own]);
         part.has_table(group.name.as_str())
             || group
                 .files
@@ -474,7 +433,7 @@ impl Planner {
         }
         group
             .keys_alone()
-            .map(|key| key.0)
+            .map(GroupId::from)
             .filter(|id| self.published.has(*id))
             .collect()
     }

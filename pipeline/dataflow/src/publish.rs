@@ -21,21 +21,20 @@ use timely::dataflow::channels::pact::Exchange;
 use timely::dataflow::operators::generic::Operator;
 use tokio::sync::{Mutex, oneshot};
 
-use crate::assemble::Position;
 use crate::changes::Epoch;
 use crate::cluster::terms::Terms;
 use crate::error::PipelineError;
 use crate::filtering::{put_into, remembered};
 use crate::graph::{Joins, MostTables};
-use crate::job::Job;
 use crate::known_failures::KnownFailures;
 use crate::narrate::awaiting::AwaitingTable;
 use crate::narrate::store::NarrationStore;
-use crate::options::{ENCODER, IndexSettings};
+use crate::position::Position;
 use crate::published::Published;
 use crate::rebase::{Others, refusal};
 use crate::report::Failure;
 use crate::segments::{Outcome, ShardResult};
+use crate::settings::{ENCODER, IndexSettings};
 
 /// How often a snapshot is rebased before a run gives up: others publish faster than it can.
 const REBASES: usize = 100;
@@ -205,7 +204,7 @@ impl Committer {
     pub fn commit(
         self: Arc<Self>,
         results: Vec<ShardResult>,
-        job: Arc<Job>,
+        joins: Arc<Joins>,
     ) -> impl Future<Output = Result<Vec<PublishedEpoch>, PipelineError>> + Send {
         let (succeeded, success) = oneshot::channel();
         let before = self
@@ -220,7 +219,7 @@ impl Committer {
                 // Its error ends the job.
                 return Ok(Vec::new());
             }
-            let published = self.commit_in_turn(results, &job.joins).await?;
+            let published = self.commit_in_turn(results, &joins).await?;
             // Nobody listens after the last one.
             let _ = succeeded.send(());
             Ok(published)

@@ -20,14 +20,14 @@ use limn_segment::{
     Sketches, Snapshot, TableKey, TableRecord,
 };
 
-use crate::assemble::Position;
 use crate::changes::{GroupId, MemberId};
 use crate::error::PipelineError;
-use crate::graph::{GraphRow, GraphSize, MostTables};
+use crate::graph::keeping::GraphRow;
+use crate::graph::size::{GraphSize, MostTables};
 use crate::listing::KnownPlaces;
-use crate::options::IndexSettings;
-use crate::plan::with_settings;
+use crate::position::Position;
 use crate::report::Failure;
+use crate::settings::IndexSettings;
 use crate::sketches::{JoinColumns, kept};
 
 pub use limn_segment::REGISTERED;
@@ -125,7 +125,7 @@ fn hash_of(path: &str) -> u128 {
 
 /// The group that a row is of, if it names one.
 pub fn group_of(record: &TableRecord) -> Option<GroupId> {
-    GroupId::from_str_radix(&record.group, 16).ok()
+    GroupId::from_hex(&record.group)
 }
 
 impl Published {
@@ -226,7 +226,7 @@ impl Published {
     /// anew.
     pub fn logged(&self, folder: &str) -> Option<LogTable> {
         self.state().reuse?;
-        let tables = self.tables(GroupKey::of_log(folder).0);
+        let tables = self.tables(GroupKey::of_log(folder).into());
         let table = tables.first()?;
         let files = table.files_now().map(|file| {
             let declared = Declaration::from_json(file.declared.as_deref()?).ok()?;
@@ -360,7 +360,7 @@ impl Published {
     /// The text of a context beside the data that was read in this very version before.
     pub fn context(&self, path: &str, version: Fingerprint) -> Option<String> {
         let state = self.state();
-        let member = Fingerprint(with_settings(version, state.reuse?)).to_string();
+        let member = MemberId::of_version(version, state.reuse?).to_string();
         let known = context_at(state.contexts.get(&hash_of(path))?)?;
         let is_current = known.error.is_none() && known.fingerprint == member;
         is_current.then(|| known.text.clone())
@@ -394,7 +394,7 @@ impl Published {
     pub fn part(&self, table: &str, path: &str, version: Fingerprint) -> Option<ContextPart> {
         let member = {
             let state = self.state();
-            Fingerprint(with_settings(version, state.reuse?)).to_string()
+            MemberId::of_version(version, state.reuse?).to_string()
         };
         let row = self.table(table)?;
         let mut contexts = row.contexts.iter();
@@ -414,7 +414,7 @@ impl Published {
         let mut contexts = row.contexts.iter();
         let known = contexts.find(|it| it.source == path && it.error.is_none())?;
         let version: Fingerprint = known.fingerprint.parse().ok()?;
-        (version.0 != current).then(|| (version, part_of(known)))
+        (version.0 != current.0).then(|| (version, part_of(known)))
     }
 
     /// A table's part of a text about several tables, as it was last.
@@ -693,7 +693,5 @@ pub fn members_of(record: &TableRecord) -> impl Iterator<Item = MemberId> + '_ {
         .contexts
         .iter()
         .map(|context| context.fingerprint.as_str());
-    files
-        .chain(contexts)
-        .filter_map(|hex| MemberId::from_str_radix(hex, 16).ok())
+    files.chain(contexts).filter_map(MemberId::from_hex)
 }

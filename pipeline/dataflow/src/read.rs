@@ -27,7 +27,6 @@ use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 
 use crate::changes::GroupId;
 use crate::error::PipelineError;
-use crate::pending::WIDE;
 use crate::progress::Progress;
 use crate::published::{KnownFile, Published};
 use crate::weight;
@@ -48,6 +47,9 @@ const PROBES_KEPT: usize = 4096;
 /// room: each table needs a part of both.
 const SHARED_BYTES: usize = 192 << 20;
 const SHARED_KEPT: usize = 4096;
+
+/// Columns from which on a file is a wide one.
+pub const WIDE: usize = 4096;
 
 /// Which part of a group a read is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -10,10 +10,10 @@ use std::collections::{HashMap, HashSet};
 use limn_lake::Filters;
 use limn_segment::{IndexStore, PublishError, Snapshot, TableRecord};
 
-use crate::assemble::Position;
 use crate::error::PipelineError;
 use crate::filtering::remembered;
-use crate::options::IndexSettings;
+use crate::position::Position;
+use crate::settings::IndexSettings;
 
 /// What others have done to one lake's tables.
 #[derive(Debug, Default)]
@@ -40,7 +40,8 @@ impl Others {
     /// Takes in what the lake's tables have become from `base` to `newest`.
     ///
     /// # Errors
-    /// The catalogs cannot be read. [`PublishError::Lost`] if what `base` says is gone already.
+    /// The catalogs cannot be read. [`PublishError::Lost`] if what `base` names was deleted
+    /// already.
     pub async fn take_in(
         &mut self,
         index: &IndexStore,

@@ -51,7 +51,7 @@ pub struct TableCounts {
     pub added: u64,
     /// Described anew because the lake changed.
     pub changed: u64,
-    /// Gone from the lake.
+    /// Removed from the lake.
     pub removed: u64,
     /// As they were.
     pub unchanged: u64,

@@ -2,6 +2,7 @@
 //! `limn watch` a session of many.
 
 mod account;
+mod state;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -11,7 +12,6 @@ use futures::StreamExt;
 use limn_lake::layout::is_data;
 use limn_segment::{Compacted, Policy, PublishError, SegmentError, nonce};
 
-use crate::cluster::Cluster;
 use crate::cluster::terms::Terms;
 use crate::cluster::totals::Totals;
 use crate::drive::{Dataflow, Driven};
@@ -19,28 +19,17 @@ use crate::error::PipelineError;
 use crate::filtering::{remembered, selection};
 use crate::listing::Listing;
 use crate::narrate::successor::try_out_successor;
-use crate::open::{Opened, Opening};
-use crate::options::{IndexSettings, Narrate, shards};
+use crate::open::Opening;
+use crate::options::{Narrate, shards};
 use crate::plan::{Plan, Planner};
 use crate::progress::Progress;
 use crate::publish::PublishedEpoch;
 use crate::report::{CompactedTotals, Failure, Report};
 use crate::scope::{Part, Scope};
+use crate::settings::IndexSettings;
 
 use account::{Account, joined_note, orphan_notes};
-
-/// A lake and its index, with everything a round shares.
-pub struct Round {
-    opening: Opening,
-    opened: Opened,
-    terms: Terms,
-    planner: Arc<Planner>,
-    /// The other processes, if there are any.
-    cluster: Option<Arc<Cluster>>,
-    /// Remarks from the opening.
-    notes: Vec<String>,
-    started: Instant,
-}
+pub use state::Round;
 
 fn totals(compacted: &Compacted) -> CompactedTotals {
     let (before, after) = (compacted.before, compacted.after);

@@ -21,13 +21,12 @@ use timely::dataflow::channels::pact::Exchange;
 use timely::dataflow::operators::Capability;
 use timely::dataflow::operators::generic::Operator;
 
-use crate::assemble::Position;
 use crate::changes::Epoch;
 use crate::embed::EmbeddedTable;
 use crate::error::PipelineError;
-use crate::job::Job;
 use crate::kept::KeptVectors;
 use crate::narrate::awaiting::AwaitingTable;
+use crate::position::Position;
 use crate::progress::Progress;
 use crate::published::{failures_of, passed_over};
 use crate::report::Failure;
@@ -77,11 +76,11 @@ pub enum Outcome {
     Added,
     /// Described anew.
     Changed,
-    /// Gone.
+    /// Removed.
     Removed,
     /// Not indexed, or kept at its last good version.
     Failed,
-    /// Gone, and never readable.
+    /// Removed, and never readable.
     Forgotten,
 }
 
@@ -146,13 +145,22 @@ impl Stash {
     }
 }
 
+/// What tables may take that wait for the end of their epoch.
+pub struct StashLimits {
+    /// Where tables are counted, from their assembly to their segment.
+    pub room: Room,
+    /// Bytes of tables that may wait on one worker.
+    pub most_stashed: u64,
+}
+
 /// Collects an epoch's tables by shard and lets go of them when the epoch is complete; of so many
-/// that they take too much memory until then, in parts.
+/// that they take too much memory until then, in parts. `limits` are those of the round under way.
 pub fn batch_by_shard<'scope>(
     tables: Stream<'scope, Epoch, Vec<EmbeddedTable>>,
-    job: Arc<Job>,
+    lake: String,
+    shards: u32,
+    limits: impl Fn() -> Option<StashLimits> + 'static,
 ) -> Stream<'scope, Epoch, Vec<(Epoch, ShardBatch)>> {
-    let (lake, shards) = (job.lake.clone(), job.shards);
     let shard_of = move |table: &EmbeddedTable| {
         let name = match (&table.row, &table.awaits, table.failures.first()) {
             (Some(row), ..) => row.0.name.clone(),
@@ -177,7 +185,7 @@ pub fn batch_by_shard<'scope>(
                     let Some(capability) = capability.retain_least(output.output_index()) else {
                         return;
                     };
-                    let Some(stages) = job.stages_or_end() else {
+                    let Some(limits) = limits() else {
                         return;
                     };
                     let epoch = *capability.time();
@@ -185,8 +193,8 @@ pub fn batch_by_shard<'scope>(
                         .entry(epoch)
                         .or_insert_with(|| (capability, Stash::default()));
                     for table in containers.flat_map(|container| container.drain(..)) {
-                        waiting.add(shard_of(&table).0, table, &stages.room);
-                        while let Some(batch) = waiting.overflow(stages.most_stashed) {
+                        waiting.add(shard_of(&table).0, table, &limits.room);
+                        while let Some(batch) = waiting.overflow(limits.most_stashed) {
                             output.session(&*capability).give((epoch, batch));
                         }
                     }
@@ -337,7 +345,7 @@ impl SegmentWriter {
             table.segment = row.and_then(|_| result.segment.clone());
         }
         if !rows.is_empty() {
-            // Rows of one name: that a table is gone comes first, so that what is remembered of its
+            // Rows of one name: the tombstone comes first, so that what is remembered of its
             // files holds.
             rows.sort_by(|a, b| {
                 let a = (&a.name, a.is_passed_over(), &a.group);

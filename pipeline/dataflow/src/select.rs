@@ -1,4 +1,4 @@
-//! Work: the plans of groups that changed, and the groups that are gone.
+//! Work: the plans of groups that changed, and the groups that were removed.
 //!
 //! The differential side says *which* groups differ; the plans (paths, versions, contexts) travel
 //! beside it in an ordinary stream. They meet here when their epoch is complete; plans of unchanged
@@ -27,8 +27,8 @@ pub enum Work {
     /// Its published tables are to be made to obey the run's settings, as far as their rows allow:
     /// its files cannot be listed.
     Restate(GroupId),
-    /// Its published tables that await a narration are to be put into words again, as far as there
-    /// are words now. No file is read for it.
+    /// Its published tables that await a narration are to be described again, with the narrations
+    /// that there are now. No file is read for it.
     Narrate {
         /// The group.
         group: GroupId,
@@ -50,7 +50,7 @@ impl Work {
 
 /// The worker that keeps a group, as an exchange key.
 pub fn route(group: GroupId) -> u64 {
-    (group as u64) ^ ((group >> 64) as u64)
+    (group.0 as u64) ^ ((group.0 >> 64) as u64)
 }
 
 #[derive(Default)]

@@ -134,7 +134,7 @@ enum Written {
 }
 
 impl JoinColumns {
-    /// Those of a row; none where its table is gone.
+    /// Those of a row; none of a tombstone.
     pub fn of(row: &TableRecord) -> Self {
         if row.removed {
             return Self::default();
@@ -238,7 +238,7 @@ impl JoinColumn {
     }
 }
 
-/// A table as the join graph knows it: of its row, from which columns and sketches may be gone, and
+/// A table as the join graph knows it: of its row, which may lack columns and sketches, and
 /// what was kept of these.
 ///
 /// # Errors

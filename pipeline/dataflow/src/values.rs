@@ -10,7 +10,7 @@ use limn_profile::TableSummary;
 use limn_segment::{ColumnValues, PublishedFile, TableValues};
 use serde::{Deserialize, Serialize};
 
-use crate::assemble::Position;
+use crate::position::Position;
 
 /// The hashes of a draft's values, as far as they are known, and where the others are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,9 +42,9 @@ impl DraftValues {
         }
     }
 
-    /// Those of a merged summary, which it has no more then: `most` of a file, and of the files with
-    /// few values together. `holder` says where a file's lists are
-    /// published, and which file that is there.
+    /// Those of a merged summary, which it has no more then: `most` of a file, and of the files
+    /// with few values together. `holder` says where a file's lists are published, and which file
+    /// that is there.
     pub fn taken(
         summary: &mut TableSummary,
         most: u32,

@@ -9,7 +9,7 @@
 use limn_profile::FileSummary;
 use limn_segment::{Block, ColumnRecord, TableRecord, TableValues};
 
-use crate::assemble::TableDraft;
+use crate::draft::TableDraft;
 
 /// What a table takes besides what is counted.
 const FIXED: usize = 2 << 10;
@@ -24,7 +24,7 @@ pub fn of_table_to_be(summary: &FileSummary) -> u64 {
     FIXED as u64 + 4 * summary.held() + 2 * summary.held_hashes()
 }
 
-/// A table before it is put into words: its summary, the row that says the same, and the texts to
+/// A table before it is described: its summary, the row that says the same, and the texts to
 /// come.
 pub fn of_draft(draft: &TableDraft) -> u64 {
     let summary = draft.summary.as_ref().map_or(0, |summary| summary.held());

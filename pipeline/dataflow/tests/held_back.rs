@@ -6,8 +6,8 @@ use crate::common;
 use common::Lab;
 use common::narrated::{everything, records};
 use limn_lake::Filters;
+use limn_pipeline::IndexSettings;
 use limn_pipeline::Report;
-use limn_pipeline::options::IndexSettings;
 use limn_profile::Redact;
 
 const PEOPLE: &str = "name,email\nAda,ada@example.org\nGrace,grace@example.org\n";

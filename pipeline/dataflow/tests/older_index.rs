@@ -6,7 +6,7 @@ use crate::common;
 use std::path::{Path, PathBuf};
 
 use common::Lab;
-use limn_pipeline::sketches::{column_sketches, kept};
+use limn_pipeline::stages::{column_sketches, kept};
 use limn_profile::Redact;
 use limn_segment::{IndexStore, TableRecord};
 

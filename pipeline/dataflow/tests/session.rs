@@ -135,7 +135,7 @@ async fn what_could_not_be_read_is_tried_again_in_each_round() {
     lab.refuse("a.csv", true);
     look(&mut session, &[]).await.unwrap();
     lab.expect([("a", broken(2)), ("b", seen(2))]).await;
-    // It is gone before it could be read again.
+    // It is removed before it could be read again.
     lab.remove("a.csv").await;
     let report = look(&mut session, &[]).await.unwrap();
     assert_eq!(report.tables.removed, 1);

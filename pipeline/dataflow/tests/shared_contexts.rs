@@ -164,7 +164,7 @@ async fn one_that_is_given_for_no_table_is_reported_as_not_kept() {
     }
     let note = "context of 'later' names no table of the lake, and is not kept: give it again when the table is there";
     assert_eq!(lab.run().await.notes, [note]);
-    // One that was registered is kept while its table is gone.
+    // One that was registered is kept while its table is removed.
     lab.options.contexts.clear();
     lab.put("there.csv", "b\n2\n").await;
     lab.remove("here.csv").await;

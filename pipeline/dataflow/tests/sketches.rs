@@ -4,7 +4,7 @@
 use crate::common;
 
 use common::Lab;
-use limn_pipeline::sketches::{ColumnSketch, SketchedColumns, column_sketches};
+use limn_pipeline::stages::{ColumnSketch, SketchedColumns, column_sketches};
 use limn_profile::Redact;
 use limn_segment::HeldRows;
 

@@ -152,7 +152,7 @@ async fn tables_below_a_folder_that_cannot_be_listed_stay() {
         ("sales/orders.csv", "a\n1\n"),
         ("sales/items.csv", "b\n1\n"),
         ("hr/people.csv", "c\n1\n"),
-        ("gone.csv", "d\n1\n"),
+        ("removed.csv", "d\n1\n"),
     ] {
         std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
         std::fs::write(root.join(path), text).unwrap();
@@ -170,7 +170,7 @@ async fn tables_below_a_folder_that_cannot_be_listed_stay() {
     // A link to a folder that contains it cannot be listed, whoever asks.
     std::fs::rename(root.join("sales"), scratch.path().join("elsewhere")).unwrap();
     std::os::unix::fs::symlink(&root, root.join("sales")).unwrap();
-    std::fs::remove_file(root.join("gone.csv")).unwrap();
+    std::fs::remove_file(root.join("removed.csv")).unwrap();
     let report = run().await;
     let tables = &report.tables;
     assert_eq!((tables.removed, tables.unchanged), (1, 3), "{report:?}");

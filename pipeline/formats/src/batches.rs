@@ -1,4 +1,4 @@
-//! Rows on their way from a reader to whoever scans a table: record batches of a file's own
+//! Rows on their way from a reader to the scan of a table: record batches of a file's own
 //! columns.
 //!
 //! Readers run on threads of their own and wait here while nobody takes their batches, so that a
@@ -82,7 +82,7 @@ pub struct FileBatch {
 /// Why a reader stops before a file's end.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// Nobody takes its batches any more.
+    /// The receiver of its batches was dropped.
     Dropped,
     Failed(Failure),
 }
@@ -132,7 +132,7 @@ impl Sink {
     /// Waits for something on a reader's thread, for as long as anybody takes rows.
     ///
     /// # Errors
-    /// Those of the work; nobody takes rows any more.
+    /// Those of the work; the receiver of rows was dropped.
     pub(crate) fn wait<T>(
         &self,
         work: impl Future<Output = Result<T, Failure>>,
@@ -200,7 +200,7 @@ impl Sink {
     /// Says how reading ended.
     pub(crate) fn end(self, read: Result<(), Stop>) {
         if let Err(Stop::Failed(failure)) = read {
-            // Whoever would learn of it may be gone.
+            // The receiver may have been dropped.
             let _ = self.to.blocking_send(Err(failure));
         }
     }

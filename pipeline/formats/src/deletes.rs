@@ -266,9 +266,9 @@ async fn equal(
         let columns = completed(&batch.rows, (ids, &lacking), place.0)?;
         // Types that do not widen into each other are an error here.
         let values = converter.convert_columns(&columns).map_err(failed)?;
-        let gone = values.iter().zip(batch.first_row..);
+        let all = values.iter().zip(batch.first_row..);
         deleted.extend(
-            gone.filter(|(row, _)| rows.contains(row.as_ref()))
+            all.filter(|(row, _)| rows.contains(row.as_ref()))
                 .map(|it| it.1),
         );
     }

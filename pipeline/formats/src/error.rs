@@ -37,7 +37,7 @@ pub enum FileErrorKind {
     /// The content is no table, and the name promised none (a letter named `.txt`): nothing is
     /// wrong.
     NoTable,
-    /// The object is gone, or was replaced, since it was listed.
+    /// The object was removed or replaced since it was listed.
     Missing,
     /// The store refused access.
     Denied,
@@ -50,7 +50,7 @@ pub enum FileErrorKind {
 }
 
 /// Why a file that was listed cannot be read, if it was deleted since.
-const GONE: &str = "it was listed, but is not there any more";
+const REMOVED: &str = "it was listed, but no longer exists";
 
 impl FileErrorKind {
     fn remedy(self) -> &'static str {
@@ -100,7 +100,7 @@ impl FileError {
             StoreErrorKind::Entry | StoreErrorKind::Other => FileErrorKind::StoreFailed,
         };
         let cause = match error.kind() {
-            StoreErrorKind::NotFound => GONE,
+            StoreErrorKind::NotFound => REMOVED,
             _ => error.cause(),
         };
         let file_error = FileError::new(object, kind, cause);
@@ -111,9 +111,10 @@ impl FileError {
         file_error.with_remedy(error.remedy())
     }
 
-    /// Whether the object is not there any more, as far as is known; else it may be another one.
-    pub fn is_gone(&self) -> bool {
-        self.kind == FileErrorKind::Missing && self.cause == GONE
+    /// Whether the object no longer exists, as far as is known; otherwise it may have been
+    /// replaced.
+    pub fn is_removed(&self) -> bool {
+        self.kind == FileErrorKind::Missing && self.cause == REMOVED
     }
 
     /// Whether reading the same version of the object again can succeed: the fault is the store's,

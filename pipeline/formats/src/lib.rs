@@ -1,22 +1,22 @@
-//! From the bytes of one file to its rows and to what limn keeps of it: Parquet, Arrow, Avro, ORC,
-//! delimited and plain text, JSON lines, dBase tables and shapefiles, spreadsheets, SQLite
+//! Reads one file: its rows, and the summary that limn keeps of it. Formats: Parquet, Arrow, Avro,
+//! ORC, delimited and plain text, JSON lines, dBase tables and shapefiles, spreadsheets, SQLite
 //! databases, and any of these within an archive.
 //!
-//! There are three doors. [`summarise_file`] reads a file, within a budget, into a
-//! [`FileSummary`](limn_profile::FileSummary). [`rows`] reads the rows of a file that was so read,
-//! all of them, as Arrow record batches ([`FileBatch`]). [`open_container`] lists what is in an
+//! There are three entry points. [`summarise_file`] reads a file, within a budget, into a
+//! [`FileSummary`](limn_profile::FileSummary). [`rows`] reads all rows of a file that was
+//! summarised, as Arrow record batches ([`FileBatch`]). [`open_container`] lists what is in an
 //! archive, database or spreadsheet file ([`member`]).
 //!
-//! Bytes are fetched on the caller's runtime; parsing runs on a blocking thread, so no operator or
-//! request waits behind it, and a parser that panics costs its own file only: it becomes a
+//! Bytes are fetched on the caller's runtime. Parsing runs on a blocking thread, so it delays no
+//! operator or request. A parser that panics costs only its own file: the panic becomes a
 //! [`FileError`] like any other (design, invariant 6).
 //!
-//! What is read for a summary is bounded by [`ReadOptions::scan_budget`]: files within it are read
-//! whole, of larger ones ranges, row groups, batches or stripes that a stable hash chooses, so the
-//! same file is read in the same places on any machine and on any number of workers. Peak memory
-//! stays below about eight budgets: an Arrow file within the budget, its dictionaries (three) and
-//! one column (three) are the most. What a library does not bound is done by a child process
-//! ([`Confined`]); what all files together take is bounded by a [`Room`].
+//! [`ReadOptions::scan_budget`] bounds what a summary reads. Files within the budget are read
+//! whole. Of larger files a stable hash chooses ranges, row groups, batches or stripes, so the same
+//! file is read in the same places on any machine and with any number of workers. Peak memory stays
+//! below about eight budgets; the worst case is an Arrow file within the budget with its
+//! dictionaries (three) and one column (three). A child process ([`Confined`]) does what a library
+//! does not bound; a [`Room`] bounds the memory of all files together.
 //!
 //! ```
 //! use limn_formats::{DataFile, Format, ObjectRecord, ReadOptions, summarise_file};
@@ -40,16 +40,16 @@
 //! - A summary is a function of the file's bytes, its `sample_path` and the options; the rows are
 //!   those of the version that was summarised, in the order of the file.
 //! - A file that cannot be read is a [`FileError`] that names the object, the cause and the remedy;
-//!   it costs itself only. What a file claims is checked before memory, time or stack is spent on
-//!   it. Reading never panics.
+//!   it costs only itself. A file's claims are checked before memory, time or stack is spent on
+//!   them. Reading never panics.
 //!
 //! # Non-guarantees
 //! - Files above the scan budget are sampled for their summaries: row counts and profiles are
-//!   marked as estimates, and sampled rows are of the parts that were read.
+//!   marked as estimates, and sampled rows come from the parts that were read.
 //! - Types of text are inferred to describe a table, not to parse it.
 //!
 //! # Recovery
-//! Nothing here keeps state: read again. [`FileError::is_retryable`] says whether reading the same
+//! This crate keeps no state: read again. [`FileError::is_retryable`] says whether reading the same
 //! version of an object again can help.
 
 mod arrow_ipc;

@@ -56,11 +56,11 @@ impl LiveRows {
             deleted.advance_to(all.start);
             deleted.take_while(|row| *row < all.end)
         });
-        for gone in deleted {
-            if gone > at {
-                ranges.push(at..gone);
+        for row in deleted {
+            if row > at {
+                ranges.push(at..row);
             }
-            at = gone + 1;
+            at = row + 1;
         }
         if at < all.end {
             ranges.push(at..all.end);

@@ -4,7 +4,7 @@
 //! No path that a store lists has two slashes in a row, so they distinguish a member from any other
 //! object. A member's [`ObjectRecord`](crate::object::ObjectRecord) has the container's tag and
 //! time, and a version of its own that says where it lies (`MemberPlace`), how many members the
-//! container has, and which version of the container it is: whoever has the record can read the
+//! container has, and which version of the container it is: the record suffices to read the
 //! member without opening the container again, and a container whose members are all known in its
 //! present version need not be opened to be listed.
 //!

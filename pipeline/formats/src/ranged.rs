@@ -96,7 +96,7 @@ impl Ranged {
     /// Fetches one range.
     ///
     /// # Errors
-    /// The store's; a range that the file does not have (any more).
+    /// The store's; a range that the file does not have (or no longer has).
     pub(super) fn get(&self, range: Range<u64>) -> Result<Bytes, Failure> {
         self.0.runtime.block_on(self.fetch(range))
     }

@@ -59,7 +59,7 @@ pub fn content(group: &Group, files: &[(&str, &FileSummary)]) -> Option<Fingerpr
         .filter(|((_, summary), _)| summary.logged_table().is_none())
         .map(|((path, summary), constants)| of_file(constants, sizes.get(path).copied(), summary))
         .collect();
-    // Files of one table may be called otherwise in its copy.
+    // A copy of a table may have its files under other names.
     hashes.sort_unstable();
     let mut hasher = Hasher::new("content of a table");
     for hash in hashes {

@@ -224,8 +224,8 @@ struct Sorted<'a> {
     // Which of `loose` may be one table, in one directory and in places of several dates.
     alike: BTreeMap<&'a str, Vec<Alike>>,
     series: Vec<Series>,
-    // Of containers: what is to be told or remembered, and is no table: remarks, and texts among
-    // the files of a table.
+    // Of containers: what is to be reported or remembered, and is no table: remarks, and texts
+    // among the files of a table.
     strays: Entries<'a>,
     // What is read with tables, or passed over beside them.
     parts: Parts,

@@ -1,26 +1,26 @@
-//! What a lake holds: which objects make which tables, what is said of them, and the rows of a
+//! What a lake holds: which objects make which tables, which texts describe them, and the rows of a
 //! table.
 //!
 //! A *lake* is a root URL with objects below it ([`limn_store::Store`]). This crate turns its
 //! listing into tables in three steps, each a pure function of what it is given or of one file:
 //!
 //! 1. [`layout()`] sorts the listed objects into [`Group`]s: files that are, or may be, one table.
-//!    Only paths are looked at. Archives, databases and spreadsheet files are opened before
+//!    It looks only at paths. Archives, databases and spreadsheet files are opened before
 //!    ([`open_container`]).
 //! 2. [`limn_formats::summarise_file`] reads one file, within a budget, into a
 //!    [`limn_profile::FileSummary`]: its columns with types and profiles, its row count, and a row
 //!    sample that merges.
 //! 3. [`evolution::arrange`] says which files of a group are one table, and
 //!    [`assemble::merge_files`] merges the summaries of a table's files into a
-//!    [`limn_profile::TableSummary`]; what a file by itself leaves open of how it is read, all
-//!    files decide.
+//!    [`limn_profile::TableSummary`]. Where one file leaves open how it is to be read, all files
+//!    decide together.
 //!
-//! The rows of a table are read by a [`scan`]. What texts say of it is found by [`contexts`]; what
-//! people want left out, by [`filter`].
+//! A [`scan`] reads the rows of a table. [`contexts`] finds the texts about it; [`filter`] excludes
+//! what people do not want indexed.
 //!
 //! The unit of incremental work is the file: while its fingerprint
-//! ([`limn_formats::ObjectRecord::fingerprint`]) stays, its summary holds, whatever its neighbours
-//! do.
+//! ([`limn_formats::ObjectRecord::fingerprint`]) stays the same, its summary stays valid, whatever
+//! happens to its neighbours.
 //!
 //! ```
 //! use limn_formats::ObjectRecord;
@@ -44,15 +44,14 @@
 //!   with any number of workers; fingerprints hash the same in every build.
 //! - No two tables of a lake share a name.
 //! - A renamed or copied table draws the same rows.
-//! - A scan yields every row of the file versions that it is given, once, in one order, in bounded
-//!   memory, or says which file it could not read.
+//! - A scan yields every row of the given file versions once, in one order and in bounded memory,
+//!   or says which file it could not read.
 //!
 //! # Non-guarantees
-//! - Which files of one directory are one table is a judgement from names and columns, where no log
-//!   says it.
+//! - Without a log, names and columns decide which files of a directory are one table: a judgement.
 //!
 //! # Recovery
-//! Nothing here keeps state: run again.
+//! This crate keeps no state: run again.
 
 pub mod assemble;
 mod container;

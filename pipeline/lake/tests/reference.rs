@@ -4,9 +4,9 @@
 //! `tests/reference/figures.jsonl` (`expected.py` beside it makes them). What limn says otherwise
 //! is known, with its reason, in `tests/reference/disagreements.tsv`: the test fails for any other,
 //! and for one that is no more. After a change
-//! `LIMN_WRITE_DISAGREEMENTS=1 cargo test --release --workspace --test corpora reference -- --ignored --nocapture`
-//! writes the list anew. Reasons are kept; what is new comes first, below `# ?`, and fails until a
-//! reason is written there.
+//! `LIMN_WRITE_DISAGREEMENTS=1 cargo test --release --workspace --test corpora reference --
+//! --ignored --nocapture` writes the list anew. Reasons are kept; what is new comes first, below `#
+//! ?`, and fails until a reason is written there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -198,12 +198,12 @@ async fn tables_are_read_as_the_reference_reads_them() {
     }
     let known = known();
     let new = found.iter().filter(|it| !known.contains_key(*it));
-    let gone = known.keys().filter(|it| !found.contains(*it));
+    let missing = known.keys().filter(|it| !found.contains(*it));
     let unreasoned = known.iter().filter(|(_, reason)| *reason == NO_REASON);
     let mut wrong = String::new();
     for (what, lines) in [
         ("new", new.collect::<Vec<_>>()),
-        ("no more", gone.collect()),
+        ("no more", missing.collect()),
         ("without a reason", unreasoned.map(|(it, _)| it).collect()),
     ] {
         for line in lines {

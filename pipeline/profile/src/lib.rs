@@ -1,13 +1,12 @@
-//! What values look like: of a column, of a file, of a table.
+//! Profiles: what the values of a column, a file or a table look like.
 //!
 //! Values become a [`ColumnProfile`] ([`ColumnBuilder`]), rows a [`RowSample`] ([`sample`]), both
 //! together a [`FileSummary`]; the summaries of a table's files merge into a [`TableSummary`].
-//! Types are inferred of text ([`infer`]), and so is how numbers and dates are written
-//! ([`notation`]). From a profile follow keys ([`keys`]), forms of values ([`patterns`]) and how
-//! two columns overlap ([`value_set`]). Which values are not to be kept is decided here, too
-//! ([`privacy`]).
+//! Types are inferred from text ([`infer`]), and so is the notation of numbers and dates
+//! ([`notation`]). A profile gives keys ([`keys`]), forms of values ([`patterns`]) and the overlap
+//! of two columns ([`value_set`]). This crate also decides which values are not kept ([`privacy`]).
 //!
-//! Nothing here knows of files, their formats or stores.
+//! This crate knows nothing of files, their formats or stores.
 //!
 //! ```
 //! use limn_profile::{ColumnBuilder, DataType};
@@ -27,15 +26,16 @@
 //!   [`value_set`], [`patterns`]).
 //! - A merge is a function of the set of files, which are given in path order; samples and sketches
 //!   hash the same in every build.
-//! - What a column takes in memory is bounded, whatever its values are.
+//! - The memory of a column is bounded, whatever its values are.
 //!
 //! # Non-guarantees
 //! - Types are inferred to describe a table, not to parse it.
-//! - Privacy goes by names of columns and forms of values; names of persons, addresses and
-//!   birthdays have none.
+//! - Privacy goes by names of columns and forms of values. Names of persons, addresses and
+//!   birthdays have no such form.
 //!
 //! # Recovery
-//! Nothing here keeps state or fails. Values that were redacted are gone: read the files again.
+//! This crate keeps no state and cannot fail. Redacted values cannot be restored: read the files
+//! again.
 
 mod bounds;
 mod builder;
@@ -71,7 +71,7 @@ pub use merge::FilePart;
 pub use notation::Notation;
 pub use order::Order;
 pub use patterns::Pattern;
-pub use privacy::Redact;
+pub use privacy::{Redact, UnknownRedact};
 pub use profile::ColumnProfile;
 pub use reading::{
     DeclaredReading, FirstRow, HeaderLine, NO_HEADER, NOTHING_DECLARED, Quoting, TextReading,

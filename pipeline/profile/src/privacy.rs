@@ -19,6 +19,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::data_type::DataType;
 use crate::logged::LoggedColumns;
@@ -60,14 +61,19 @@ impl fmt::Display for Redact {
     }
 }
 
-impl FromStr for Redact {
-    type Err = String;
+/// A text that names no [`Redact`].
+#[derive(Debug, Error)]
+#[error("'{0}' is not one of off, marked, all-values")]
+pub struct UnknownRedact(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for Redact {
+    type Err = UnknownRedact;
+
+    fn from_str(text: &str) -> Result<Self, UnknownRedact> {
         [Redact::Off, Redact::Marked, Redact::AllValues]
             .into_iter()
             .find(|it| it.to_string() == text)
-            .ok_or_else(|| format!("'{text}' is not one of off, marked, all-values"))
+            .ok_or_else(|| UnknownRedact(text.to_owned()))
     }
 }
 

@@ -54,7 +54,7 @@ pub struct ColumnSummary {
     /// are withheld, and in a table's.
     #[serde(rename = "h", default, skip_serializing_if = "is_zero")]
     pub digest: u64,
-    /// What it holds, where its values are withheld for that: it could not be known any more.
+    /// What it holds, where its values are withheld for that: nothing else shows it afterwards.
     /// Others are asked by [`ColumnSummary::sensitive`].
     #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
     pub marked: Option<Sensitive>,

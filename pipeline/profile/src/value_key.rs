@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Whoever writes this much by heart wants parts of it.
+/// A person who writes this much from memory looks for parts of it.
 const MAX_KEY_BYTES: usize = 96;
 /// Bits of a [`hash`]. Of a million values one in 17 million others has the hash of one.
 pub const HASH_BITS: u32 = 44;

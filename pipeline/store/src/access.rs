@@ -20,7 +20,7 @@ const MOST_AT_ONCE: usize = 1000;
 pub struct Access {
     /// Requests carry no credentials, for public buckets. None are looked for.
     pub anonymous: bool,
-    /// Whoever asks pays for the requests, for buckets that want it.
+    /// The requester pays for the requests, for buckets that demand it.
     pub requester_pays: bool,
     /// Requests under way at once, at most; by default 64, and 8 to a web server. Local disks have
     /// no such limit.

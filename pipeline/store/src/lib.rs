@@ -25,21 +25,23 @@
 //! local disks and in memory; some compatible servers order by folder, and of a web server only
 //! each folder has that order), as a stream of bounded memory (local: one folder's names at a time;
 //! web: one page's links for each page under way); [`Store::list_unordered`] yields the same ones
-//! in any order, and asks for large folders at once. What cannot be read or has a name that no path
-//! can be (an S3 key `a//b`) is an item of kind [`StoreErrorKind::Entry`] and the listing goes on;
-//! any other error ends it. A local listing stays within its root: a symbolic link that leaves it
-//! is such an item. So does one of a web server: only links that lead deeper, on the same host, are
-//! followed, and depth and number are bounded. So many requests are under way at once as [`Access`]
-//! says. A dead endpoint fails within about fifteen seconds, and a request that makes no progress
-//! after about a minute, a retry included. No error or debug output holds a secret.
+//! in any order, and asks for large folders at once. An object that cannot be read, or whose name
+//! cannot be a path (an S3 key `a//b`), is an item of kind [`StoreErrorKind::Entry`], and the
+//! listing continues; any other error ends it. A local listing stays within its root: a symbolic
+//! link that leaves it is such an item. A listing of a web server stays below its root, too: it
+//! follows only links that lead deeper on the same host, up to a depth and a number. [`Access`]
+//! bounds the number of concurrent requests. A dead endpoint fails within about fifteen seconds,
+//! and a request that makes no progress after about a minute, a retry included. No error or debug
+//! output holds a secret.
 //!
-//! On a local disk a write that has succeeded survives a power cut, and nothing outside of the root
-//! is read or written, whatever symbolic links are swapped in meanwhile.
+//! On a local disk a successful write survives a power cut, and nothing outside the root is read or
+//! written, even if symbolic links are swapped in meanwhile.
 //!
-//! **Non-guarantees.** After a power cut what was deleted on a local disk may be there again.
+//! **Non-guarantees.** After a power cut, objects deleted from a local disk may reappear.
 //! `put_if_absent` may report [`PutOutcome::Exists`] to a writer whose own first attempt succeeded
-//! before its connection broke; who must know reads the object back. A server that calls itself
-//! S3-compatible may let two writers win; it takes a probe to know. A web server can only be read.
+//! before its connection broke; a caller that must know reads the object back. A server that calls
+//! itself S3-compatible may let two writers win; only a probe shows it. A web server can only be
+//! read.
 //!
 //! **Recovery.** [`StoreError::is_retryable`] says whether the same request may succeed later. A
 //! killed local write leaves a `name#N` file that no listing shows: [`Store::leftovers`] does.

@@ -1,7 +1,7 @@
 //! A symbolic link that is swapped in while a lake is read leads nowhere.
 //!
 //! Somebody who may write into the lake exchanges a file or folder of it and a link that leaves the
-//! lake, atomically and again and again: whoever checks a path first and opens it then reads
+//! lake, atomically and again and again: a process that checks a path first and opens it then reads
 //! outside sooner or later.
 #![allow(clippy::unwrap_used)]
 #![cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Bursts: hints that came close together, to be looked into at once.
+//! Bursts: hints that arrived close together and are checked together.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,11 +17,11 @@ use crate::sqs::{self, Delivery};
 /// How hints become bursts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Coalesce {
-    /// A burst ends when nothing has come for so long.
+    /// A burst ends when no hint has arrived for so long.
     pub quiet: Duration,
     /// It ends after so long in any case.
     pub longest: Duration,
-    /// One of more objects is of everything.
+    /// A burst of more objects becomes one of everything.
     pub most: usize,
 }
 
@@ -35,10 +35,10 @@ impl Default for Coalesce {
     }
 }
 
-/// Hints that came close together.
+/// Hints that arrived close together.
 ///
-/// Dropped without [`Burst::done`], its messages come again when the queue shows them again; hints
-/// of other sources do not.
+/// If it is dropped without [`Burst::done`], its messages return when the queue makes them visible
+/// again; hints of other sources are lost.
 #[must_use = "messages of a burst that is dropped come again"]
 pub struct Burst {
     /// Objects that may have changed, by path in the lake; none if `everything`.
@@ -65,16 +65,16 @@ impl Burst {
         self.deliveries.len()
     }
 
-    /// It was looked into: its messages are deleted from their queues.
+    /// Acknowledges the burst: its messages are deleted from their queues.
     ///
     /// # Errors
-    /// [`TriggerError`] where a queue does not take it. The messages come again, which costs a look
-    /// and nothing else.
+    /// [`TriggerError`] where a queue refuses. The messages return, which costs another check and
+    /// nothing else.
     pub async fn done(self) -> Result<(), TriggerError> {
         sqs::delete(self.deliveries).await
     }
 
-    /// It could not be looked into: its hints come again with the next burst, of whatever source.
+    /// Gives the burst back: its hints, of every source, return with the next burst.
     pub fn put_back(self) {
         let objects = self.objects.into_iter().collect();
         self.collector
@@ -82,7 +82,7 @@ impl Burst {
     }
 }
 
-/// The bursts of all sources, one after the other. The sources end with it.
+/// The bursts of all sources, one after the other. Dropping it ends the sources.
 pub struct Bursts {
     pub(crate) collector: Arc<Collector>,
     pub(crate) sources: JoinSet<()>,
@@ -92,8 +92,8 @@ pub struct Bursts {
 impl Bursts {
     /// The next burst, when it has ended; `None` if no source is left.
     ///
-    /// While the caller works on one, the next collects, and comes at once if it has ended by then.
-    /// A call may be dropped without losing anything.
+    /// While the caller works on one burst, the next one collects hints; it is ready at once if it
+    /// has ended by then. Dropping a call loses nothing.
     pub async fn next(&mut self) -> Option<Burst> {
         loop {
             match self.collector.ready() {

@@ -1,4 +1,4 @@
-//! Where hints of all sources come together, in bounded memory, until a burst takes them.
+//! Collects the hints of all sources in bounded memory until a burst takes them.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,14 +11,14 @@ use crate::counters::Counters;
 use crate::event::Hints;
 use crate::sqs::Delivery;
 
-/// Messages that may wait for a burst. Queues with more are not asked on until one is taken.
+/// Messages that may wait for a burst. Queues with more are not polled until a burst is taken.
 const MESSAGES: usize = 20_000;
 
 /// Hints that no burst has taken yet. Sources never wait to add one.
 pub(crate) struct Collector {
     coalesce: Coalesce,
     gathered: Mutex<Gathered>,
-    /// A hint has come.
+    /// A hint arrived.
     changed: Notify,
     /// A burst was taken.
     taken: Notify,
@@ -30,15 +30,15 @@ struct Gathered {
     objects: BTreeSet<String>,
     everything: bool,
     deliveries: Vec<Delivery>,
-    /// When the first and the last hint came.
+    /// When the first and the last hint arrived.
     since: Option<(Instant, Instant)>,
 }
 
 /// What may be taken.
 pub(crate) enum Ready {
-    /// Nothing has come.
+    /// No hint arrived.
     Nothing,
-    /// The burst ends then, if nothing more comes.
+    /// The burst ends at this time, if no hint arrives before.
     At(Instant),
     /// It has ended.
     Burst(Burst),
@@ -55,7 +55,7 @@ impl Collector {
         }
     }
 
-    /// Takes a source's hints; nothing, if they name nothing of the lake.
+    /// Takes a source's hints. Hints that name nothing of the lake are ignored.
     pub(crate) fn hint(&self, hints: Hints) {
         self.counters.count(hints.events(), hints.ignored);
         self.add(hints.objects, hints.everything, Vec::new());
@@ -105,12 +105,12 @@ impl Collector {
         })
     }
 
-    /// Returns when a hint has come since the last call.
+    /// Waits until a hint has arrived since the last call.
     pub(crate) async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// Returns when there is room for more messages.
+    /// Waits until there is room for more messages.
     pub(crate) async fn room(&self) {
         loop {
             let taken = self.taken.notified();
@@ -122,7 +122,7 @@ impl Collector {
     }
 
     fn lock(&self) -> MutexGuard<'_, Gathered> {
-        // No invariant spans two of its fields: what a panicking thread left is good.
+        // No invariant spans two of its fields: the state that a panicking thread left is valid.
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

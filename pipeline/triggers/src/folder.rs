@@ -142,7 +142,7 @@ impl Place {
                 continue;
             }
             match path.strip_prefix(&self.root).map(Path::to_str) {
-                // The root itself: it was replaced, or is gone.
+                // The root itself was replaced or removed.
                 Ok(Some("")) => hints.everything = true,
                 Ok(Some(path)) if is_path(path) => hints.objects.push(path.to_owned()),
                 // A name that is not UTF-8 is no object's.
@@ -216,15 +216,15 @@ mod tests {
         watched: &mut Vec<PathBuf>,
         folder: &Path,
         denied: &[&Path],
-        gone: &mut Option<PathBuf>,
+        removed: &mut Option<PathBuf>,
     ) -> notify::Result<()> {
         if denied.contains(&folder) {
             let error = io::Error::from_raw_os_error(13);
             return Err(notify::Error::io(error).add_path(folder.to_owned()));
         }
-        if gone.as_deref() == Some(folder) {
+        if removed.as_deref() == Some(folder) {
             std::fs::remove_dir(folder).unwrap();
-            *gone = None;
+            *removed = None;
             return Err(notify::Error::path_not_found().add_path(folder.to_owned()));
         }
         if !watched.iter().any(|it| it == folder) {
@@ -234,21 +234,21 @@ mod tests {
         folders.sort();
         folders
             .iter()
-            .try_for_each(|folder| add(watched, folder, denied, gone))
+            .try_for_each(|folder| add(watched, folder, denied, removed))
     }
 
     #[test]
     fn a_folder_that_cannot_be_watched_costs_itself_only() {
         let scratch = tempfile::tempdir().unwrap();
         let root = scratch.path();
-        for folder in ["a/open", "a/shut/below", "a/z", "b/gone", "b/last", "c"] {
+        for folder in ["a/open", "a/shut/below", "a/z", "b/removed", "b/last", "c"] {
             std::fs::create_dir_all(root.join(folder)).unwrap();
         }
         let (shut, c) = (root.join("a/shut"), root.join("c"));
         let denied = [shut.as_path(), c.as_path()];
-        let (mut watched, mut gone) = (Vec::new(), Some(root.join("b/gone")));
+        let (mut watched, mut removed) = (Vec::new(), Some(root.join("b/removed")));
         let unwatched = watch_all(root, &mut |folder| {
-            add(&mut watched, folder, &denied, &mut gone)
+            add(&mut watched, folder, &denied, &mut removed)
         });
         let unwatched = unwatched.unwrap();
         let folders: Vec<&Path> = unwatched.iter().map(|(folder, _)| &**folder).collect();

@@ -169,7 +169,7 @@ impl Server {
                         drop(permit);
                     });
                 }
-                // Too many open files pass, and so does a client that is gone already.
+                // Too many open files pass, and so does a client that has left already.
                 Err(error) => {
                     tracing::debug!(%error, "a connection was not accepted");
                     sleep(Duration::from_millis(100)).await;

@@ -1,9 +1,9 @@
 //! Where notifications of a lake's changes come from: a queue, HTTP, the files of a local lake, the
 //! clock.
 //!
-//! A source gives *hints*: these objects may have changed, or anything may have. Hints that come
-//! close together make a *burst*, which the caller looks into (it lists the part of the lake that
-//! they reach, and believes nothing else of them) and then acknowledges.
+//! A source gives *hints*: some objects may have changed, or anything may have. Hints that arrive
+//! close together form a *burst*. The caller checks it (it lists the part of the lake that the
+//! hints reach, and believes nothing else of them) and then acknowledges it.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -17,7 +17,7 @@
 //! // triggers.queue(QueueOptions::new("https://sqs.eu-central-1.amazonaws.com/1234/lake")).await?;
 //! let mut bursts = triggers.bursts();
 //! while let Some(burst) = bursts.next().await {
-//!     // Here everything, for it is the first: run over `burst.objects`, or over the whole lake.
+//!     // The first burst is of everything: run over `burst.objects`, or over the whole lake.
 //!     assert!(burst.everything);
 //!     burst.done().await?;
 //! #   break;
@@ -25,22 +25,22 @@
 //! # Ok::<(), limn_triggers::TriggerError>(()) }).unwrap();
 //! ```
 //!
-//! **Guarantees.** Memory is bounded whatever comes: above [`Coalesce::most`] objects a burst is of
-//! everything, and a queue is not asked on while 20,000 of its messages wait. A queue's message is
-//! deleted only after [`Burst::done`] of the burst that has its hints (or at once, if it names
-//! nothing of the lake), and while its burst is held it does not become visible to others. No error
-//! of a queue ends the sources once they run. A message that cannot be read is set aside or deleted
-//! with a warning after a number of tries, and stands in nobody's way. No error, log line or debug
+//! **Guarantees.** Memory is bounded: a burst of more than [`Coalesce::most`] objects becomes a
+//! burst of everything, and a queue is not polled while 20,000 of its messages wait. A queue's
+//! message is deleted only after [`Burst::done`] of the burst that has its hints (or at once, if it
+//! names nothing of the lake). While its burst is held it stays invisible to other consumers. No
+//! error of a queue ends the sources once they run. A message that cannot be read is set aside or
+//! deleted with a warning after a number of tries, and blocks no other. No error, log line or debug
 //! output holds a credential, token or signed header, and keys and messages are shown without
-//! control characters. No address that stands in a message is ever asked.
+//! control characters. No address from a message is ever contacted.
 //!
-//! **Non-guarantees.** Events come late, twice, in any order and for nothing. Hints over HTTP and
-//! of file events live in memory: they are lost with the process, and with a burst that is dropped
-//! ([`Burst::put_back`] keeps them). File events say nothing of what lies behind links or is
-//! written by other machines.
+//! **Non-guarantees.** Events arrive late, twice, in any order, or without a change. Hints over
+//! HTTP and of file events live in memory: they are lost with the process, and with a burst that is
+//! dropped ([`Burst::put_back`] keeps them). File events do not cover what lies behind links or
+//! what other machines write.
 //!
 //! **Recovery.** The periodic listing ([`Triggers::every`]) finds whatever a source missed. After a
-//! kill, a queue's messages come again when their time to be hidden has passed.
+//! kill, a queue's messages become visible again when their visibility timeout has passed.
 
 mod burst;
 mod collector;
@@ -72,7 +72,7 @@ pub use sqs::QueueOptions;
 use collector::Collector;
 use folder::FolderWatch;
 
-/// The sources of a lake's hints, as they are added. They give hints from then on.
+/// The sources of a lake's hints. Each gives hints from the moment it is added.
 pub struct Triggers {
     root: LakeRoot,
     collector: Arc<Collector>,
@@ -108,18 +108,20 @@ impl Triggers {
         }
     }
 
-    /// Everything, now and each time that `every` has passed. To be called on a tokio runtime.
+    /// Adds a source that announces everything, now and each time that `every` has passed. Call it
+    /// on a tokio runtime.
     pub fn every(&mut self, every: Duration) {
         let collector = Arc::clone(&self.collector);
         self.sources.spawn(timer::run(collector, every));
     }
 
-    /// What happens to the files of a local lake, but for the folders of `except` in it (the
-    /// index). Returns an error for each folder below that cannot be watched; all others are.
+    /// Adds the file events of a local lake, except in the folders of `except` (the index). Returns
+    /// an error for each folder that cannot be watched; all others are watched.
     ///
     /// # Errors
-    /// [`TriggerErrorKind::WatchLimit`] where the system watches no more, with the setting that it
-    /// takes; others, if the folder cannot be watched. The caller may go on without.
+    /// [`TriggerErrorKind::WatchLimit`] where the system's limit of watches is reached, with the
+    /// setting that raises it; others, if the folder cannot be watched. The caller may go on
+    /// without.
     pub fn folder(
         &mut self,
         root: &Path,
@@ -130,13 +132,13 @@ impl Triggers {
         Ok(unwatched)
     }
 
-    /// The messages of an SQS queue, with credentials from the `AWS_*` variables or the machine's
-    /// role. It is asked once before this returns.
+    /// Adds the messages of an SQS queue, with credentials from the `AWS_*` variables or the
+    /// machine's role. The queue is polled once before this returns.
     ///
     /// # Errors
     /// [`TriggerErrorKind::AccessDenied`], [`TriggerErrorKind::NoSuchQueue`] and
-    /// [`TriggerErrorKind::Configuration`]. A queue that does not answer is no error: it is asked
-    /// again.
+    /// [`TriggerErrorKind::Configuration`]. A queue that does not answer is not an error: it is
+    /// polled again.
     pub async fn queue(&mut self, options: QueueOptions) -> Result<(), TriggerError> {
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -160,12 +162,12 @@ impl Triggers {
         Ok(())
     }
 
-    /// Events over HTTP (`POST /v1/events`; `GET /v1/health`, which needs no token, counts them).
-    /// Returns the address, its port chosen.
+    /// Adds events over HTTP (`POST /v1/events`; `GET /v1/health`, which needs no token, counts
+    /// them). Returns the address with the port that the system chose.
     ///
     /// # Errors
-    /// [`TriggerErrorKind::Configuration`] where the address cannot be had, or is not of this
-    /// machine alone and there is no token.
+    /// [`TriggerErrorKind::Configuration`] where the address cannot be bound, or others than
+    /// this machine reach it and there is no token.
     pub async fn listen(&mut self, options: ListenOptions) -> Result<SocketAddr, TriggerError> {
         let (collector, root) = (Arc::clone(&self.collector), self.root.clone());
         let server = http::Server::bind(options, collector, root).await?;

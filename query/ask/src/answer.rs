@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::check::columns_of;
 use crate::plan::{Column, Operation, Plan};
-use crate::run::{Done, Runner, Told};
+use crate::run::{CostEstimate, Done, Runner};
 use crate::semantic::Spent;
 use crate::words::{sentence, tie_note};
 use crate::write::{Unwritten, Written};
@@ -136,7 +136,8 @@ pub struct StageRows {
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct Cost {
     /// What was expected before a model was asked to run the plan.
-    pub told: Told,
+    #[serde(rename = "told")]
+    pub estimate: CostEstimate,
     /// What was spent to run it.
     pub spent: SpentTokens,
     /// What was spent to write the plan.

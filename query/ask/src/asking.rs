@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::answer::{self, AskAnswer};
 use crate::check::{Faults, check};
 use crate::plan::Plan;
-use crate::run::{Event, RunError, Runner, Told};
+use crate::run::{CostEstimate, Event, RunError, Runner};
 use crate::semantic::Asker;
 
 /// What a plan is run with.
@@ -52,23 +52,23 @@ impl Asking<'_> {
     ///
     /// # Errors
     /// The plan is wrong, or its SQL fails.
-    pub async fn told(&self, plan: Plan) -> Result<AskAnswer, AskError> {
+    pub async fn estimate(&self, plan: Plan) -> Result<AskAnswer, AskError> {
         let checked = check(self.engine, plan).await?;
         let needs_model = checked.needs_model();
         let mut runner = Runner::new(self.engine, checked, self.on);
-        let told = match self.asker {
+        let estimate = match self.asker {
             Some(asker) if needs_model => {
                 runner.relational().await?;
-                runner.told(asker).await?
+                runner.estimate(asker).await?
             }
-            _ => Told::default(),
+            _ => CostEstimate::default(),
         };
         let mut answer = answer::of_run(&runner, None)?;
-        answer.cost.told = told;
+        answer.cost.estimate = estimate;
         Ok(answer)
     }
 
-    /// Checks a plan, tells what it costs, and runs it.
+    /// Checks a plan, says what it will cost, and runs it.
     ///
     /// # Errors
     /// The plan is wrong, needs more than the budget or a model that is not there, or fails.
@@ -77,15 +77,17 @@ impl Asking<'_> {
         let mut runner = Runner::new(self.engine, checked, self.on);
         runner.needs(self.asker)?;
         runner.relational().await?;
-        let told = match self.asker {
-            Some(asker) if runner.checked().needs_model() => runner.told(asker).await?,
-            _ => Told::default(),
+        let estimate = match self.asker {
+            Some(asker) if runner.checked().needs_model() => runner.estimate(asker).await?,
+            _ => CostEstimate::default(),
         };
-        let needed = told.prompt_tokens + told.generated_tokens;
+        let needed = estimate.prompt_tokens + estimate.generated_tokens;
         if let Some(budget) = self.budget_tokens.filter(|budget| needed > *budget) {
             return Err(RunError::Budget { needed, budget }.into());
         }
-        (self.on)(&Event::Told { told: &told });
+        (self.on)(&Event::Estimated {
+            estimate: &estimate,
+        });
         runner.rest(self.asker).await?;
         let (behind, unseen) = match runner.behind().await {
             Ok(behind) => (behind, None),
@@ -99,7 +101,7 @@ impl Asking<'_> {
         };
         let mut answer = answer::of_run(&runner, behind.as_ref())?;
         answer.notes.extend(unseen);
-        answer.cost.told = told;
+        answer.cost.estimate = estimate;
         answer.cost.spent = self.asker.map(|it| it.spent().into()).unwrap_or_default();
         Ok(answer)
     }

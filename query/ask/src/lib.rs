@@ -8,7 +8,7 @@
 //! 2. `check` says what is wrong with a plan before anything runs, and the columns of each stage.
 //! 3. `run` runs it: SQL by `limn_sql`, semantic stages (`semantic`) by a language model in
 //!    batches, whose answers are kept, so that a second run asks nothing twice.
-//! 4. `answer` says it in words, with the rows that prove it.
+//! 4. `answer` phrases the result, with the rows that prove it.
 
 mod answer;
 mod asking;

@@ -10,10 +10,10 @@ use crate::by_context::{self, Of, Request, Source};
 use crate::by_model::{self, NotSaid, Way};
 use crate::datasheet::DATASHEET;
 use crate::keywords::keywords;
+use crate::known_tables::{KnownTables, Verdict};
 use crate::question::{Context, Kind, Origin, Question};
 use crate::random::Draws;
 use crate::sample::Sample;
-use crate::shelf::{Shelf, Verdict};
 use crate::statement::Statement;
 use crate::{ALIKE, CONTEXTS, MOST_ANSWERING, STATEMENTS, draw, words};
 
@@ -51,7 +51,7 @@ impl From<&'static str> for Rejected {
 
 /// A visit to a table.
 pub(crate) struct Asking<'a> {
-    pub(crate) shelf: &'a Shelf,
+    pub(crate) known_tables: &'a KnownTables,
     pub(crate) origin: &'a Origin,
     pub(crate) model: Option<&'a dyn LanguageModel>,
     pub(crate) table: usize,
@@ -73,7 +73,7 @@ impl Asking<'_> {
 
     /// The contexts of a visit: passages of what is recorded, else questions of the datasheet.
     pub(crate) fn contexts(&self, seen: &HashSet<String>) -> Vec<Drawn> {
-        let entry = &self.shelf.entries[self.table];
+        let entry = &self.known_tables.entries[self.table];
         let passages = entry.contexts.iter().flat_map(|(source, text)| {
             let passages = by_context::passages(text).into_iter().enumerate();
             passages.map(|(passage, text)| {
@@ -160,23 +160,23 @@ impl Asking<'_> {
             why,
             failure: Some((table, error.to_string())),
         };
-        match self.shelf.ask(self.table, &statement).await {
+        match self.known_tables.ask(self.table, &statement).await {
             Verdict::Answers => {}
             Verdict::DoesNot => return Err("no_row".into()),
             Verdict::Cannot(error) | Verdict::Unknown(error) => {
                 return Err(failed("failed", self.table, error));
             }
         }
-        let others = self.shelf.having(&statement.columns());
+        let others = self.known_tables.having(&statement.columns());
         if others.len() > MOST_ANSWERING {
             return Err("too_many_tables".into());
         }
         let (question, template) = self.said(&statement, &mut draws).await?;
-        let name = |at: usize| self.shelf.entries[at].key.name.clone();
+        let name = |at: usize| self.known_tables.entries[at].key.name.clone();
         let own = name(self.table);
         let mut tables = vec![own.clone()];
         for other in others.into_iter().filter(|it| *it != self.table) {
-            match self.shelf.ask(other, &statement).await {
+            match self.known_tables.ask(other, &statement).await {
                 Verdict::Answers => tables.push(name(other)),
                 Verdict::DoesNot | Verdict::Cannot(_) => {}
                 Verdict::Unknown(error) => return Err(failed("unsure", other, error)),
@@ -209,7 +209,7 @@ impl Asking<'_> {
         let Some(model) = self.model else {
             return Err("no_question".into());
         };
-        let entry = &self.shelf.entries[self.table];
+        let entry = &self.known_tables.entries[self.table];
         let named = format!(
             "<table>\nname: {}\n",
             quote(&one_line(&entry.key.name), NAME)
@@ -256,27 +256,28 @@ impl Asking<'_> {
         request: &Request,
         kind: Kind,
     ) -> Result<Vec<String>, Rejected> {
-        let shelf = self.shelf;
+        let known_tables = self.known_tables;
         let has = |at: usize| {
-            let mut recorded = shelf.entries[at].contexts.iter();
+            let mut recorded = known_tables.entries[at].contexts.iter();
             kind == Kind::Context
                 && recorded.any(|(_, text)| by_context::passages(text).contains(&request.context))
         };
-        let is_sure = |at: usize| at == self.table || shelf.is_copy(at, self.table) || has(at);
+        let is_sure =
+            |at: usize| at == self.table || known_tables.is_copy(at, self.table) || has(at);
         let (sure, others): (Vec<usize>, Vec<usize>) =
-            (0..shelf.entries.len()).partition(|at| is_sure(*at));
+            (0..known_tables.entries.len()).partition(|at| is_sure(*at));
         if sure.len() > MOST_ANSWERING {
             return Err("too_many_tables".into());
         }
         let sought = format!("{} {}", request.question, request.context);
-        let alike = shelf.alike(self.table, &sought).into_iter();
+        let alike = known_tables.alike(self.table, &sought).into_iter();
         let alike: Vec<usize> = alike
             .filter(|at| others.binary_search(at).is_ok())
             .collect();
         let (mut gold, judged) = (sure, alike.len().min(ALIKE));
         let mut said = 0;
         for at in alike.into_iter().take(ALIKE) {
-            let known = by_context::nearest_passage(&shelf.entries[at].known(), &sought);
+            let known = by_context::nearest_passage(&known_tables.entries[at].known(), &sought);
             match by_context::answers(model, &request.question, &known).await {
                 Ok(true) => {
                     said += 1;
@@ -297,7 +298,7 @@ impl Asking<'_> {
         }
         let names = gold
             .into_iter()
-            .map(|at| shelf.entries[at].key.name.clone());
+            .map(|at| known_tables.entries[at].key.name.clone());
         let names: BTreeSet<String> = names.collect();
         Ok(names.into_iter().collect())
     }

@@ -233,7 +233,7 @@ pub(crate) mod tests {
     use crate::statement::Select;
     use crate::statement::tests::predicate;
 
-    /// A model that answers what it is told to, in order.
+    /// A model that gives the configured answers, in order.
     pub(crate) struct Scripted {
         id: ModelId,
         answers: Mutex<Vec<&'static str>>,

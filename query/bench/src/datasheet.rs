@@ -1,5 +1,5 @@
-//! What those who make a data set are asked about it, after "Datasheets for Datasets" (Gebru et al.,
-//! CACM 2021), in our own words: what no row of a table tells.
+//! What those who make a data set are asked about it, after "Datasheets for Datasets" (Gebru et
+//! al., CACM 2021), in our own words: what no row of a table tells.
 
 /// The questions, each with a short name, which stands in files of questions: never changed.
 pub(crate) const DATASHEET: [(&str, &str); 21] = [
@@ -30,7 +30,7 @@ pub(crate) const DATASHEET: [(&str, &str); 21] = [
     ),
     (
         "consent",
-        "How were the people whom this table concerns told of it and asked?",
+        "How were the people whom this table concerns notified and asked for consent?",
     ),
     (
         "cleaning",

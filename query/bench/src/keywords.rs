@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, HashSet};
 use limn_retrieval::content_terms;
 use limn_segment::analyzer::analyze;
 
+use crate::known_tables::Entry;
 use crate::sample::{ColumnKind, Sample};
-use crate::shelf::Entry;
 
 /// Letters of a word that says something.
 const SHORTEST: usize = 3;
@@ -57,8 +57,8 @@ pub(crate) fn shared(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::known_tables::tests::entry;
     use crate::sample::tests::{LAKES, sample};
-    use crate::shelf::tests::entry;
 
     #[test]
     fn names_cells_and_copied_words_are_found_in_any_form() {

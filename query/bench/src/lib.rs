@@ -1,40 +1,41 @@
 //! Questions whose answering tables are known, made from one's own lake: PNEUMA's benchmark
 //! generator (SIGMOD 2025, section 6.1) with every statement executed.
 //!
-//! [`make`] visits tables in a seeded order, ten statements a visit, until it has as many questions
-//! as are wanted:
+//! [`make`] visits tables in a seeded order, with ten statements per visit, until it has the
+//! requested number of questions:
 //!
 //! 1. `sample` reads at most fifty columns and ten rows of a table, by `limn-sql`.
 //! 2. `draw` draws a [`Statement`] over them.
-//! 3. [`Shelf`] executes it: on its own table, where an answer without a row is rejected, then on
-//!    every table that has all of its columns. Those that answer are the question's tables.
+//! 3. [`KnownTables`] executes it: first on its own table, where an answer without a row is
+//!    rejected, then on every table that has all of its columns. The tables that give an answer
+//!    are the question's tables.
 //! 4. `words` puts it in English, from templates; or `by_model` lets a language model do so, and
 //!    checks that the question comes to the same `clauses` again.
-//! 5. `by_context` lets a language model ask for a table by what its rows do not tell: what the
-//!    index has recorded about it, or else an invented answer to a question of the `datasheet`. No
-//!    `keywords` of the table may stand in the request.
-//! 6. [`Question`] is the line that `limn eval` reads; [`Earlier`] is what a run that was
-//!    interrupted has left.
+//! 5. `by_context` lets a language model ask for a table by what its rows do not show: what the
+//!    index has recorded about it, or else an invented answer to a question of the `datasheet`. The
+//!    request may contain no `keywords` of the table.
+//! 6. [`Question`] is the line that `limn eval` reads; [`Earlier`] is what an interrupted run has
+//!    left.
 //!
 //! # Guarantees
-//! - Each table of a content question answers its statement, and no other table of the snapshot that has
-//!   the columns does. A question of which that could not be found out is rejected.
-//! - Columns that the index withholds, or that hold what is somebody's own, are in no statement;
-//!   values of a private form are in none either.
-//! - Seed, snapshot, mode, model, kinds and prefix decide the questions, with both kinds also
-//!   their number: a run that goes on after an interruption makes those that it would have made.
-//!   Only a statement that takes too long at one time and not at another can differ.
-//! - Nothing is written to the index or the lake: invented contexts stand in the file of questions
-//!   alone.
+//! - Each table of a content question answers its statement, and no other table of the snapshot
+//!   that has the columns does. If this cannot be decided, the question is rejected.
+//! - No statement uses columns that the index withholds or that hold personal data, or values of a
+//!   private form.
+//! - Seed, snapshot, mode, model, kinds and prefix determine the questions; with both kinds, their
+//!   number does, too. A run that continues after an interruption makes the questions that it would
+//!   have made. Only a statement that times out in one run and not in another can differ.
+//! - Nothing is written to the index or the lake: invented contexts are only in the file of
+//!   questions.
 //!
 //! # Non-guarantees
-//! Questions from templates say columns and values nearly as the tables do: they are easier than
-//! people's, and compare settings of one lake rather than lakes. A table with the same content under
-//! other column names is not found. Whether a context answers a request is a model's word: a table
-//! that is little alike may answer, too.
+//! Questions from templates name columns and values almost as the tables do. They are easier than
+//! people's questions, and compare settings of one lake rather than lakes. A table with the same
+//! content under other column names is not found. Whether a context answers a request is a model's
+//! judgement: a less similar table may answer it, too.
 //!
 //! # Recovery
-//! A question is whole on its line or is made again.
+//! A question whose line is incomplete is made again.
 
 mod asking;
 mod by_context;
@@ -43,17 +44,17 @@ mod clauses;
 mod datasheet;
 mod draw;
 mod keywords;
+mod known_tables;
 mod make;
 mod question;
 mod random;
 mod sample;
-mod shelf;
 mod statement;
 mod words;
 
+pub use known_tables::KnownTables;
 pub use make::{Ended, Made, MakeError, Settings, make};
 pub use question::{Context, Earlier, Kind, Kinds, Mode, Origin, Question, ResumeError};
-pub use shelf::Shelf;
 pub use statement::Statement;
 
 /// Statements drawn on one visit to a table.

@@ -14,10 +14,10 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::asking::{Asking, Drawn, Rejected};
+use crate::known_tables::KnownTables;
 use crate::question::{Earlier, Origin, Question};
 use crate::random::Draws;
 use crate::sample::{self, Sample, Unusable};
-use crate::shelf::Shelf;
 use crate::{CONTEXTS, STATEMENTS};
 
 /// What the draws of a round are for, beside its statements.
@@ -27,7 +27,7 @@ const SAMPLE: u64 = 2;
 const BARREN: usize = 10;
 /// Statements that are asked at the same time; with a model all of a visit, so that it has batches.
 const AT_ONCE: usize = 4;
-/// Tables that cannot be read, before any that can, after which the lake is taken to be gone.
+/// Tables that cannot be read, before any that can, after which the lake counts as unreachable.
 const UNREADABLE: usize = 20;
 
 /// What to make.
@@ -43,7 +43,7 @@ pub struct Settings {
     pub visits: usize,
     /// How long this run may take.
     pub time: Duration,
-    /// Counts the questions that there are, for whoever watches.
+    /// Counts the questions so far, for a progress display.
     pub progress: Arc<AtomicUsize>,
     /// Set where the run is to end.
     pub stop: Arc<AtomicBool>,
@@ -125,29 +125,29 @@ pub enum MakeError {
     Kept(#[from] io::Error),
 }
 
-/// Makes questions about the tables of a shelf, and gives each to `keep` once it is whole.
+/// Makes questions about tables, and gives each to `keep` once it is whole.
 ///
 /// # Errors
 /// There is no table to ask about, or a question cannot be kept.
 pub async fn make(
-    shelf: &Shelf,
+    known_tables: &KnownTables,
     settings: &Settings,
     earlier: Earlier,
     keep: impl FnMut(&Question) -> io::Result<()>,
 ) -> Result<Made, MakeError> {
     let prefix = &settings.origin.prefix;
     let is_wanted = |at: &usize| {
-        let name = &shelf.entries[*at].key.name;
+        let name = &known_tables.entries[*at].key.name;
         prefix.as_ref().is_none_or(|prefix| is_under(name, prefix))
     };
-    let tables: Vec<usize> = (0..shelf.entries.len()).filter(is_wanted).collect();
+    let tables: Vec<usize> = (0..known_tables.entries.len()).filter(is_wanted).collect();
     if tables.is_empty() {
         return Err(MakeError::NoTables {
             below: prefix.clone(),
         });
     }
     let making = Making {
-        shelf,
+        known_tables,
         settings,
         tables,
         made: Made::after(&earlier),
@@ -178,7 +178,7 @@ impl Made {
 
 /// A run on its way.
 struct Making<'a, K> {
-    shelf: &'a Shelf,
+    known_tables: &'a KnownTables,
     settings: &'a Settings,
     /// The tables that statements are drawn from.
     tables: Vec<usize>,
@@ -252,9 +252,9 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
         if self.unusable.contains_key(&table) {
             return None;
         }
-        let entry = &self.shelf.entries[table];
+        let entry = &self.known_tables.entries[table];
         let mut draws = Draws::of(&[self.settings.origin.seed, SAMPLE, round as u64]);
-        let read = match self.shelf.engine(table) {
+        let read = match self.known_tables.engine(table) {
             Some(engine) if !entry.is_empty => sample::read(engine, entry, &mut draws).await,
             _ => Err(Unusable::Empty),
         };
@@ -273,7 +273,7 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
     }
 
     fn failed(&mut self, table: usize, error: &str) {
-        let name = &self.shelf.entries[table].key.name;
+        let name = &self.known_tables.entries[table].key.name;
         let message = || match error.contains(name.as_str()) {
             true => error.to_owned(),
             false => format!("'{name}': {error}"),
@@ -289,7 +289,7 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
         first: usize,
     ) -> Result<(), MakeError> {
         let asking = Asking {
-            shelf: self.shelf,
+            known_tables: self.known_tables,
             origin: &self.settings.origin,
             model: self.settings.model.as_deref(),
             table,
@@ -349,7 +349,7 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
         *self.made.rejected.entry(why).or_default() += 1;
     }
 
-    /// Fails where nothing can be asked about: a lake that is gone takes long to find so, table by
+    /// Fails where nothing can be asked about: an unreachable lake takes long to notice, table by
     /// table.
     fn is_readable(&self) -> Result<(), MakeError> {
         let tried = self.unusable.len();

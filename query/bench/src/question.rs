@@ -133,7 +133,7 @@ pub struct Origin {
     pub kinds: Kinds,
 }
 
-/// Why a file cannot be gone on with.
+/// Why a file cannot be continued.
 #[derive(Debug, Error)]
 pub enum ResumeError {
     /// It is of something else.

@@ -7,8 +7,8 @@ use limn_sql::written::cells_of;
 use limn_sql::{Engine, SqlError};
 use limn_store::is_steering;
 
+use crate::known_tables::Entry;
 use crate::random::Draws;
-use crate::shelf::Entry;
 use crate::statement::name;
 use crate::{COLUMNS, ROWS};
 

@@ -129,7 +129,7 @@ function whatChanged(one) {
   );
   if (before !== after) words.unshift(`rows ${known(before)} → ${known(after)}`);
   else if (typeof after === "number") words.push("its files changed, the number of rows did not");
-  if (added || removed) words.push(`descriptions: ${number(added)} new, ${number(removed)} gone`);
+  if (added || removed) words.push(`descriptions: ${number(added)} new, ${number(removed)} removed`);
   if (unreadable === "") words.push("can be read again");
   else if (unreadable) words.push(`its newest version cannot be read: ${unreadable}`);
   if (replaced(one)) words.push(replaced(one));

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::{Client, Url};
+use thiserror::Error;
 
 use crate::problem::{Code, Problem};
 
@@ -26,19 +27,28 @@ impl std::fmt::Debug for EventsTo {
     }
 }
 
+/// Why no watcher can be notified.
+#[derive(Debug, Error)]
+pub enum NoWatcher {
+    /// The text is no address.
+    #[error("'{0}' is no address: write it as http://127.0.0.1:7701")]
+    Address(String),
+    /// There is no client for it.
+    #[error(transparent)]
+    Client(#[from] reqwest::Error),
+}
+
 impl EventsTo {
     /// The watcher at this address (`http://host:port`), and the token that it asks for.
     ///
     /// # Errors
     /// No address, or no client for it.
-    pub fn new(watcher: &str, token: Option<String>) -> Result<EventsTo, String> {
+    pub fn new(watcher: &str, token: Option<String>) -> Result<EventsTo, NoWatcher> {
         let url = Url::parse(watcher).and_then(|url| url.join("/v1/events"));
         let url = url
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https"));
-        let url = url.ok_or_else(|| {
-            format!("'{watcher}' is no address: write it as http://127.0.0.1:7701")
-        })?;
+        let url = url.ok_or_else(|| NoWatcher::Address(watcher.to_owned()))?;
         let client = Client::builder()
             .timeout(PATIENCE)
             .redirect(reqwest::redirect::Policy::none())
@@ -46,7 +56,7 @@ impl EventsTo {
         Ok(EventsTo {
             url,
             token,
-            client: client.map_err(|error| error.to_string())?,
+            client: client?,
         })
     }
 

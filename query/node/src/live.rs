@@ -2,9 +2,9 @@
 //!
 //! A [`View`] is one snapshot, opened, as one reach sees it. Requests hold the view that they began
 //! with, so a newer snapshot takes its place without disturbing them; what nobody holds any more is
-//! closed. A view that is restricted is made at its first use: its searcher and its shelf are those
-//! of an index that has the allowed tables only, and their values only where the caller may read
-//! them. Views are kept as long as there is room; of those that wait for one, one makes it.
+//! closed. A view that is restricted is made at its first use: its searcher and its table list are
+//! those of an index that has the allowed tables only, and their values only where the caller may
+//! read them. Views are kept as long as there is room; of those that wait for one, one makes it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::future::Future;
@@ -18,7 +18,7 @@ use futures::future::{BoxFuture, Shared};
 use limn_models::Embedder;
 use limn_retrieval::{JoinGraphs, RetrievalError, Searcher, Values};
 use limn_segment::{
-    CatalogEntry, ChangeReader, IndexStore, SegmentCache, SegmentError, ShelfRows, Snapshot,
+    CatalogEntry, ChangeReader, IndexStore, PackedTables, SegmentCache, SegmentError, Snapshot,
     TableKey, TableRecord,
 };
 use moka::future::Cache;
@@ -27,7 +27,7 @@ use tokio::sync::Mutex;
 use crate::access::Reach;
 use crate::memory;
 use crate::problem::Problem;
-use crate::shelf::Shelf;
+use crate::table_list::TableList;
 
 /// KiB of restricted views that are kept of a snapshot, reckoned by [`View::kib`]; at least
 /// [`LARGE_VIEWS`] are.
@@ -35,8 +35,8 @@ const VIEWS_KIB: u32 = 64 << 10;
 const LARGE_VIEWS: u32 = 4;
 /// What a view takes that has no tables.
 const EMPTY_VIEW_KIB: u32 = 16;
-/// Bytes that a table takes on a view's shelf.
-const TABLE_ON_SHELF: usize = 128;
+/// Bytes that a table takes on a view's list of tables.
+const TABLE_IN_LIST: usize = 128;
 
 /// What a caller may see of an index: from it comes a [`View`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -62,7 +62,7 @@ pub struct View {
     /// Answers questions.
     pub searcher: Arc<Searcher>,
     /// Its tables.
-    pub shelf: Arc<Shelf>,
+    pub table_list: Arc<TableList>,
     /// When it was opened.
     pub opened: chrono::DateTime<chrono::Utc>,
     joins: Arc<Joins>,
@@ -93,7 +93,7 @@ impl Joins {
         }))
     }
 
-    /// They are read on when whoever waits goes away; after a failure they are read anew.
+    /// Reading continues when the waiting request leaves; after a failure they are read anew.
     async fn read(
         &self,
         index: &IndexStore,
@@ -113,7 +113,8 @@ impl Joins {
         let begin = || {
             let (index, snapshot) = (index.clone(), Arc::clone(snapshot));
             let read = async move {
-                // It goes on from what is still being read of an older one, and reads no file twice.
+                // It goes on from what is still being read of an older one, and reads no file
+                // twice.
                 let older = match older {
                     Some(older) => older.await.ok(),
                     None => None,
@@ -144,7 +145,7 @@ impl std::fmt::Debug for View {
         f.debug_struct("View")
             .field("snapshot", &self.snapshot.number)
             .field("reach", &self.reach)
-            .field("tables", &self.shelf.tables().len())
+            .field("tables", &self.table_list.tables().len())
             .finish_non_exhaustive()
     }
 }
@@ -160,9 +161,9 @@ impl View {
                 self.searcher
                     .restricted(|table| reach.allows(table), scope.values),
             ),
-            shelf: match reach {
-                Reach::Everything => Arc::clone(&self.shelf),
-                Reach::Under(_) => Arc::new(self.shelf.restricted(reach)),
+            table_list: match reach {
+                Reach::Everything => Arc::clone(&self.table_list),
+                Reach::Under(_) => Arc::new(self.table_list.restricted(reach)),
             },
             opened: self.opened,
             joins: Arc::clone(&self.joins),
@@ -172,8 +173,8 @@ impl View {
     /// About what a restricted view takes: its searcher, and of each table its number, its columns'
     /// names and the names that suggestions are found by.
     fn kib(&self) -> u32 {
-        let shelf = self.shelf.tables().len().saturating_mul(TABLE_ON_SHELF);
-        let bytes = self.searcher.own_bytes().saturating_add(shelf);
+        let table_list = self.table_list.tables().len().saturating_mul(TABLE_IN_LIST);
+        let bytes = self.searcher.own_bytes().saturating_add(table_list);
         let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
         kib.saturating_add(EMPTY_VIEW_KIB)
             .min(VIEWS_KIB / LARGE_VIEWS)
@@ -191,7 +192,7 @@ pub struct Live {
     index: IndexStore,
     changes: ChangeReader,
     served: RwLock<Arc<Served>>,
-    rows: Mutex<ShelfRows>,
+    rows: Mutex<PackedTables>,
     /// When the index was last seen, in milliseconds since 1970.
     seen_ms: AtomicI64,
     /// The newest snapshot, where it is damaged and an older one is served; 0 if none is.
@@ -215,7 +216,7 @@ impl Live {
         embedder: Arc<dyn Embedder>,
         cache: Option<SegmentCache>,
     ) -> Result<Live, RetrievalError> {
-        let mut rows = ShelfRows::default();
+        let mut rows = PackedTables::default();
         let searcher = Searcher::open_with(&index, snapshot.clone(), embedder, cache).await?;
         let joins = Joins::default();
         let whole = view(&index, snapshot, searcher, joins, &mut rows).await?;
@@ -327,13 +328,14 @@ impl Live {
     /// The whole row of a table of a view, read from the catalog.
     ///
     /// # Errors
-    /// Where the catalog cannot be read, or its file is gone since, which a newer snapshot mends.
+    /// Where the catalog cannot be read, or its file was deleted since, which a newer snapshot
+    /// mends.
     pub async fn row(
         &self,
         view: &View,
         key: &TableKey,
     ) -> Result<Option<TableRecord>, SegmentError> {
-        match view.shelf.file_of(key) {
+        match view.table_list.file_of(key) {
             Some(file) => self.index.row(file, key).await,
             None => Ok(None),
         }
@@ -360,7 +362,7 @@ impl Live {
     ) -> Result<HashMap<TableKey, TableRecord>, SegmentError> {
         let mut files: BTreeMap<&str, (&CatalogEntry, HashSet<TableKey>)> = BTreeMap::new();
         for key in keys {
-            if let Some(file) = view.shelf.file_of(key) {
+            if let Some(file) = view.table_list.file_of(key) {
                 let wanted = files.entry(&file.path).or_insert((file, HashSet::new()));
                 wanted.1.insert(key.clone());
             }
@@ -378,14 +380,14 @@ async fn view(
     snapshot: Snapshot,
     searcher: Searcher,
     joins: Joins,
-    rows: &mut ShelfRows,
+    rows: &mut PackedTables,
 ) -> Result<View, RetrievalError> {
     *rows = rows.advanced(index, &snapshot).await?;
     let view = View {
         snapshot: Arc::new(snapshot),
         reach: Reach::Everything,
         searcher: Arc::new(searcher),
-        shelf: Arc::new(Shelf::of(rows.clone())),
+        table_list: Arc::new(TableList::of(rows.clone())),
         opened: chrono::Utc::now(),
         joins: Arc::new(joins),
     };
@@ -395,10 +397,10 @@ async fn view(
 
 /// Makes and brings what requests will need, behind their backs: nobody waits for it.
 fn prepare(whole: &View) {
-    let (searcher, shelf) = (Arc::clone(&whole.searcher), Arc::clone(&whole.shelf));
+    let (searcher, table_list) = (Arc::clone(&whole.searcher), Arc::clone(&whole.table_list));
     drop(tokio::task::spawn_blocking(move || searcher.bring()));
     drop(tokio::task::spawn_blocking(move || {
-        shelf.prepare();
+        table_list.prepare();
         memory::give_back();
     }));
 }

@@ -131,7 +131,7 @@ impl Metrics {
         self.snapshot
             .set(i64::try_from(view.snapshot.number).unwrap_or(i64::MAX));
         self.tables
-            .set(i64::try_from(view.shelf.tables().len()).unwrap_or(i64::MAX));
+            .set(i64::try_from(view.table_list.tables().len()).unwrap_or(i64::MAX));
         self.unseen
             .set(i64::try_from(live.unseen().as_secs()).unwrap_or(i64::MAX));
         let mut text = String::new();

@@ -183,7 +183,7 @@ impl Node {
 
     /// The tables of the snapshot that is served.
     pub fn table_count(&self) -> usize {
-        self.live.whole().shelf.tables().len()
+        self.live.whole().table_list.tables().len()
     }
 
     /// The number of the snapshot that is served.
@@ -325,7 +325,7 @@ fn ending() -> Problem {
     Problem::new(Code::Unavailable, "the node is ending", "ask another one")
 }
 
-/// The turn lasts as long as the work, also when nobody waits for it any more.
+/// The turn lasts as long as the work, also when nobody waits for it.
 async fn run<T: Send + 'static>(
     turns: &Arc<Semaphore>,
     work: impl FnOnce() -> T + Send + 'static,

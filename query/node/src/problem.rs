@@ -190,7 +190,7 @@ impl From<SegmentError> for Problem {
             );
         }
         Problem::unavailable(
-            "a part of the index is damaged or gone",
+            "a part of the index is damaged or missing",
             "the operator learns from limn verify what to do",
         )
     }

@@ -121,7 +121,7 @@ impl Cache<Vec<f32>> {
     /// What a segment's tokens look back on in one layer and head: the planes before it, its own,
     /// and where its new keys and values go.
     ///
-    /// The pointers stay good until the cache is changed; whoever writes through them must be alone
+    /// The pointers stay good until the cache is changed; a writer through them must be alone
     /// with this layer and head of this segment.
     pub fn planes(
         &mut self,

@@ -12,6 +12,7 @@ use candle_core::quantized::gguf_file::{Content, TensorInfo, Value};
 use candle_core::quantized::{QStorage, QTensor};
 
 use super::load::{Name, Source};
+use super::load_error::LoadError;
 use super::safetensors::first_line;
 use super::shape::{Pairs, Shape};
 use super::tokens::Pieces;
@@ -25,33 +26,25 @@ pub(super) struct Gguf {
 
 impl Gguf {
     /// Reads the header.
-    pub fn open(path: &Path) -> Result<Self, String> {
-        let file = File::open(path).map_err(|error| error.to_string())?;
+    pub fn open(path: &Path) -> Result<Self, LoadError> {
+        let file = File::open(path)?;
         let mut file = BufReader::with_capacity(1 << 20, file);
-        let length = file
-            .get_ref()
-            .metadata()
-            .map_err(|error| error.to_string())?
-            .len();
+        let length = file.get_ref().metadata()?.len();
         // The reader divides by what the file says.
         let read = catch_unwind(AssertUnwindSafe(|| Content::read(&mut file)));
-        let content = read.map_err(|_| "its header cannot be read".to_owned())?;
-        let content = content.map_err(|error| first_line(&error))?;
+        let content = read.map_err(|_| "its header cannot be read")?;
+        let content = content.map_err(|error| LoadError::Weights(first_line(&error)))?;
         for (name, info) in &content.tensor_infos {
             if end_of(info, content.tensor_data_offset).is_none_or(|end| end > length) {
-                return Err(format!(
-                    "tensor {name} lies beyond the file's end: the file is cut short, fetch it again"
-                ));
+                return Err(LoadError::CutShort(name.clone()));
             }
         }
         let architecture = match content.metadata.get("general.architecture") {
             Some(Value::String(name)) => name.clone(),
-            _ => return Err("it names no architecture".to_owned()),
+            _ => return Err("it names no architecture".into()),
         };
         if !matches!(architecture.as_str(), "llama" | "qwen2") {
-            return Err(format!(
-                "its architecture is '{architecture}'; this limn computes llama and qwen2"
-            ));
+            return Err(LoadError::Architecture(architecture));
         }
         Ok(Self {
             path: path.to_owned(),
@@ -64,11 +57,11 @@ impl Gguf {
         self.content.metadata.get(key)
     }
 
-    fn number(&self, key: &str) -> Result<usize, String> {
+    fn number(&self, key: &str) -> Result<usize, LoadError> {
         let key = format!("{}.{key}", self.architecture);
         self.value(&key)
             .and_then(integer)
-            .ok_or_else(|| format!("it has no {key}"))
+            .ok_or(LoadError::Missing(key))
     }
 
     fn float(&self, key: &str) -> Option<f64> {
@@ -81,19 +74,17 @@ impl Gguf {
     }
 
     /// The sizes of its model.
-    pub fn shape(&self) -> Result<Shape, String> {
+    pub fn shape(&self) -> Result<Shape, LoadError> {
         let heads = self.number("attention.head_count")?;
         let hidden = self.number("embedding_length")?;
         let words = self.content.tensor_infos.get("token_embd.weight");
-        let words = words.ok_or("it has no token_embd.weight")?;
+        let words = words.ok_or_else(|| LoadError::Missing("token_embd.weight".to_owned()))?;
         let vocabulary = words.shape.dims().first().copied().unwrap_or_default();
         if let Some(Value::String(kind)) =
             self.value(&format!("{}.rope.scaling.type", self.architecture))
             && kind != "none"
         {
-            return Err(format!(
-                "its rope scaling '{kind}' is not known to this limn"
-            ));
+            return Err(LoadError::RopeScaling(kind.clone()));
         }
         let rope_factors = if self.content.tensor_infos.contains_key("rope_freqs.weight") {
             self.read("rope_freqs.weight", 0..1)?
@@ -125,15 +116,13 @@ impl Gguf {
     }
 
     /// What its tokenizer is made of.
-    pub fn pieces(&self) -> Result<Pieces, String> {
+    pub fn pieces(&self) -> Result<Pieces, LoadError> {
         let kind = match self.value("tokenizer.ggml.model") {
             Some(Value::String(kind)) => kind.as_str(),
             _ => "missing",
         };
         if kind != "gpt2" {
-            return Err(format!(
-                "its tokenizer is '{kind}'; this limn knows byte-level BPE ('gpt2')"
-            ));
+            return Err(LoadError::TokenizerKind(kind.to_owned()));
         }
         let strings = |key: &str| match self.value(key) {
             Some(Value::Array(values)) => values
@@ -142,10 +131,10 @@ impl Gguf {
                     value
                         .to_string()
                         .cloned()
-                        .map_err(|_| format!("{key} holds no text"))
+                        .map_err(|_| LoadError::NoText(key.to_owned()))
                 })
-                .collect::<Result<Vec<String>, String>>(),
-            _ => Err(format!("it has no {key}")),
+                .collect::<Result<Vec<String>, LoadError>>(),
+            _ => Err(LoadError::Missing(key.to_owned())),
         };
         let token = |key: &str| {
             self.value(key)
@@ -165,8 +154,11 @@ impl Gguf {
     }
 
     /// Rows of a tensor of that name.
-    fn read(&self, name: &str, rows: Range<usize>) -> Result<Vec<f32>, String> {
-        let wrong = |detail: String| format!("tensor {name}: {detail}");
+    fn read(&self, name: &str, rows: Range<usize>) -> Result<Vec<f32>, LoadError> {
+        let wrong = |problem: String| LoadError::Tensor {
+            name: name.to_owned(),
+            problem,
+        };
         let info = self
             .content
             .tensor_infos
@@ -242,7 +234,7 @@ impl Source for Gguf {
         Some(info.shape.dims().to_vec())
     }
 
-    fn rows(&self, name: Name, rows: Range<usize>) -> Result<Vec<f32>, String> {
+    fn rows(&self, name: Name, rows: Range<usize>) -> Result<Vec<f32>, LoadError> {
         self.read(&name_of(name), rows)
     }
 }

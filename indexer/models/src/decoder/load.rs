@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::load_error::LoadError;
 use super::matrix::Matrix;
 use super::network::{Layer, Weights};
 use super::shape::Shape;
@@ -33,11 +34,11 @@ pub(super) trait Source: Sync {
     fn dims(&self, name: Name) -> Option<Vec<usize>>;
 
     /// Some rows of a tensor that is there, one after another; a vector is one row.
-    fn rows(&self, name: Name, rows: Range<usize>) -> Result<Vec<f32>, String>;
+    fn rows(&self, name: Name, rows: Range<usize>) -> Result<Vec<f32>, LoadError>;
 }
 
 /// Reads and packs all weights of a model, on the threads of the current pool.
-pub(super) fn weights(source: &dyn Source, shape: &Shape, cpu: Cpu) -> Result<Weights, String> {
+pub(super) fn weights(source: &dyn Source, shape: &Shape, cpu: Cpu) -> Result<Weights, LoadError> {
     let file = Tensors { source, shape, cpu };
     let hidden = shape.hidden;
     let layers = (0..shape.layers).map(|layer| file.layer(layer));
@@ -59,26 +60,28 @@ struct Tensors<'a> {
 }
 
 impl Tensors<'_> {
-    fn check(&self, name: Name, expected: &[usize]) -> Result<(), String> {
+    fn check(&self, name: Name, expected: &[usize]) -> Result<(), LoadError> {
         match self.source.dims(name) {
-            None => Err(format!("it has no {name:?}")),
-            Some(dims) if dims != expected => {
-                Err(format!("{name:?} has the shape {dims:?}, not {expected:?}"))
-            }
+            None => Err(LoadError::Missing(format!("{name:?}"))),
+            Some(dims) if dims != expected => Err(LoadError::Dimensions {
+                name: format!("{name:?}"),
+                found: dims.to_vec(),
+                expected: expected.to_vec(),
+            }),
             Some(_) => Ok(()),
         }
     }
 
-    fn read(&self, name: Name, rows: Range<usize>) -> Result<Vec<f32>, String> {
+    fn read(&self, name: Name, rows: Range<usize>) -> Result<Vec<f32>, LoadError> {
         let numbers = self.source.rows(name, rows)?;
         if numbers.iter().all(|number| number.is_finite()) {
             Ok(numbers)
         } else {
-            Err(format!("{name:?} holds numbers that are not finite"))
+            Err(LoadError::NotFinite(format!("{name:?}")))
         }
     }
 
-    fn vector(&self, name: Name, length: usize) -> Result<Vec<f32>, String> {
+    fn vector(&self, name: Name, length: usize) -> Result<Vec<f32>, LoadError> {
         self.check(name, &[length])?;
         self.read(name, 0..1)
     }
@@ -89,7 +92,7 @@ impl Tensors<'_> {
         parts: &[(Name, usize)],
         inputs: usize,
         bias: Option<Vec<f32>>,
-    ) -> Result<Matrix, String> {
+    ) -> Result<Matrix, LoadError> {
         for (name, rows) in parts {
             self.check(*name, &[*rows, inputs])?;
         }
@@ -107,7 +110,7 @@ impl Tensors<'_> {
         })
     }
 
-    fn layer(&self, layer: usize) -> Result<Layer, String> {
+    fn layer(&self, layer: usize) -> Result<Layer, LoadError> {
         let Shape { hidden, inner, .. } = *self.shape;
         let queries = self.shape.heads * self.shape.head;
         let keys = self.shape.kv_heads * self.shape.head;
@@ -129,9 +132,7 @@ impl Tensors<'_> {
                 Some(bias)
             }
             _ => {
-                return Err(format!(
-                    "layer {layer} has a bias on some of queries, keys and values only"
-                ));
+                return Err(LoadError::PartialBias(layer));
             }
         };
         let query_key_value = [

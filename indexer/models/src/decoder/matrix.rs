@@ -14,6 +14,8 @@ use crate::kernels::{
     BLOCK_LINES, Cpu, GROUP, GroupBlocks, GroupRows, LANES, LINE, Line, QUAD, ROW_LINES, TILE,
 };
 
+use super::load_error::LoadError;
+
 /// The greatest magnitude in steps of a scale.
 pub(super) const STEPS: f32 = 127.0;
 /// Blocks of weights that are read at a time.
@@ -42,8 +44,8 @@ impl Matrix {
         cpu: Cpu,
         (rows, inputs): (usize, usize),
         bias: Option<Vec<f32>>,
-        read: impl Fn(Range<usize>) -> Result<Vec<f32>, String> + Sync,
-    ) -> Result<Self, String> {
+        read: impl Fn(Range<usize>) -> Result<Vec<f32>, LoadError> + Sync,
+    ) -> Result<Self, LoadError> {
         use rayon::prelude::*;
         let groups = inputs.div_ceil(GROUP);
         let blocks = rows.div_ceil(LANES);
@@ -64,7 +66,7 @@ impl Matrix {
                 for (rows, (lines, (scales, sums))) in weights.chunks(LANES * inputs).zip(places) {
                     cpu.pack_block(rows, inputs, (lines, scales, sums));
                 }
-                Ok::<(), String>(())
+                Ok::<(), LoadError>(())
             })?;
         let outputs = blocks * LANES;
         let bias = bias.map(|mut bias| {

@@ -18,6 +18,7 @@ mod device;
 mod engine;
 mod gguf;
 mod load;
+mod load_error;
 mod matrix;
 mod model;
 mod network;

@@ -10,6 +10,7 @@ use super::device::{Device, StepError};
 use super::engine::{Answer, Engine, Engines, Job, Request};
 use super::gguf::Gguf;
 use super::load;
+use super::load_error::LoadError;
 use super::network::{Network, Weights};
 #[cfg(any(feature = "cuda", test))]
 use super::on_gpu::GpuNetwork;
@@ -88,7 +89,7 @@ impl Decoder {
         options: &DecoderOptions,
         cpu: Cpu,
     ) -> Result<Self, ModelError> {
-        let invalid = |detail| invalid(files.path(), detail);
+        let invalid = |error: LoadError| invalid(files.path(), error.to_string());
         let model = files.id().to_string();
         let (shape, tokens, weights) = opened(files, options.threads, cpu).map_err(invalid)?;
         let weight_bytes = weights.bytes();
@@ -329,14 +330,13 @@ fn opened(
     files: &LanguageModelFiles,
     threads: usize,
     cpu: Cpu,
-) -> Result<(Shape, Tokens, Weights), String> {
+) -> Result<(Shape, Tokens, Weights), LoadError> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.max(1))
-        .build()
-        .map_err(|error| error.to_string())?;
+        .build()?;
     let model = files.id().to_string();
     let checked = |shape: Shape| match shape.refusal() {
-        Some(refusal) => Err(refusal),
+        Some(refusal) => Err(LoadError::Refused(refusal)),
         None => Ok(shape),
     };
     let packed = |source: &dyn load::Source, shape: &Shape| {

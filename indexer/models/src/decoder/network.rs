@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::cache::{Cache, SegmentId};
 use super::device::{Device, Piece, Scores, StepError, Wanted};
+use super::load_error::LoadError;
 use super::matrix::{ByteRows, Matrix};
 use super::shape::Shape;
 use super::stages::{HeadScratch, HeadTask, Plane, SharedNumbers, TileRows};
@@ -90,12 +91,16 @@ struct Scratch {
 }
 
 impl Network {
-    pub fn new(shape: Shape, weights: Weights, threads: usize, cpu: Cpu) -> Result<Self, String> {
+    pub fn new(
+        shape: Shape,
+        weights: Weights,
+        threads: usize,
+        cpu: Cpu,
+    ) -> Result<Self, LoadError> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads.max(1))
             .thread_name(|thread| format!("limn-decoder-{thread}"))
-            .build()
-            .map_err(|error| error.to_string())?;
+            .build()?;
         Ok(Self {
             cache: Cache::new(&shape),
             shape,
@@ -418,7 +423,7 @@ fn add(states: &mut [f32], hidden: usize, more: &[f32]) {
     });
 }
 
-/// Attention of all pieces in one layer. `None` where a segment is gone.
+/// Attention of all pieces in one layer. `None` where a segment was dropped.
 fn attend(
     cpu: Cpu,
     shape: &Shape,

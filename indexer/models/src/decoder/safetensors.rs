@@ -9,6 +9,7 @@ use candle_core::{DType, Device as CandleDevice, Tensor};
 use serde::Deserialize;
 
 use super::load::{Name, Source};
+use super::load_error::LoadError;
 use super::shape::{Pairs, Shape};
 
 /// `config.json`, as far as it is needed.
@@ -46,36 +47,30 @@ pub(super) struct Folder {
 
 impl Folder {
     /// Reads `config.json` and the headers of the weights.
-    pub fn open(config: &Path, weights: &[PathBuf]) -> Result<Self, String> {
-        let text = fs::read_to_string(config).map_err(|error| error.to_string())?;
-        let config: Config =
-            serde_json::from_str(&text).map_err(|error| format!("config.json: {error}"))?;
+    pub fn open(config: &Path, weights: &[PathBuf]) -> Result<Self, LoadError> {
+        let text = fs::read_to_string(config)?;
+        let config: Config = serde_json::from_str(&text)?;
         if !matches!(config.model_type.as_str(), "llama" | "qwen2") {
-            return Err(format!(
-                "its architecture is '{}'; this limn computes llama and qwen2",
-                config.model_type
-            ));
+            return Err(LoadError::Architecture(config.model_type));
         }
         if config.use_sliding_window {
-            return Err(
-                "it attends to a sliding window, which this limn does not compute".to_owned(),
-            );
+            return Err("it attends to a sliding window, which this limn does not compute".into());
         }
-        // SAFETY: the files are mapped for as long as they are read; whoever changes them meanwhile
-        // gives this process other weights or a bus error, as with any mapped file.
-        let tensors =
-            unsafe { MmapedSafetensors::multi(weights) }.map_err(|error| first_line(&error))?;
+        // SAFETY: the files are mapped for as long as they are read; a process that changes them
+        // meanwhile gives this process other weights or a bus error, as with any mapped file.
+        let tensors = unsafe { MmapedSafetensors::multi(weights) }
+            .map_err(|error| LoadError::Weights(first_line(&error)))?;
         Ok(Self { config, tensors })
     }
 
     /// The sizes of its model.
-    pub fn shape(&self) -> Result<Shape, String> {
+    pub fn shape(&self) -> Result<Shape, LoadError> {
         let config = &self.config;
         let head = config
             .head_dim
             .unwrap_or(config.hidden_size / config.num_attention_heads.max(1));
         if head > MOST_HEAD {
-            return Err(format!("a head of {head} numbers is too large"));
+            return Err(LoadError::Head(head));
         }
         let rope_base = config.rope_theta.unwrap_or(10_000.0);
         Ok(Shape {
@@ -117,7 +112,7 @@ fn rope_factors(
     scaling: Option<&serde_json::Value>,
     base: f64,
     head: usize,
-) -> Result<Vec<f32>, String> {
+) -> Result<Vec<f32>, LoadError> {
     let Some(scaling) = scaling.filter(|scaling| !scaling.is_null()) else {
         return Ok(Vec::new());
     };
@@ -134,9 +129,7 @@ fn rope_factors(
         number("original_max_position_embeddings"),
     );
     let ("llama3", (Some(factor), Some(low), Some(high), Some(window))) = (kind, parts) else {
-        return Err(format!(
-            "its rope scaling '{kind}' is not known to this limn"
-        ));
+        return Err(LoadError::RopeScaling(kind.to_string()));
     };
     let of = |pair: usize| {
         let wavelength = std::f64::consts::TAU * base.powf(2.0 * pair as f64 / head as f64);
@@ -177,7 +170,7 @@ impl Source for Folder {
         Some(view.shape().to_vec())
     }
 
-    fn rows(&self, name: Name, rows: Range<usize>) -> Result<Vec<f32>, String> {
+    fn rows(&self, name: Name, rows: Range<usize>) -> Result<Vec<f32>, LoadError> {
         let name = name_of(name);
         let read = || {
             let view = self.tensors.get(&name)?;
@@ -190,7 +183,10 @@ impl Source for Folder {
                 Tensor::from_raw_buffer(bytes, dtype, &[rows.len() * width], &CandleDevice::Cpu)?;
             tensor.to_dtype(DType::F32)?.to_vec1::<f32>()
         };
-        read().map_err(|error| format!("tensor {name}: {}", first_line(&error)))
+        read().map_err(|error| LoadError::Tensor {
+            problem: first_line(&error),
+            name: name.clone(),
+        })
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) type PrefixKey = u128;
 
 /// Times that the oldest sequence is passed over before it is waited for.
 const PATIENCE: u32 = 64;
-/// Steps in a row that must have gone well before the budget grows…
+/// Steps in a row that must have succeeded before the budget grows…
 const GOOD_STEPS: u32 = 64;
 /// …and how full they must have been, in parts of 100.
 const FULL: usize = 80;
@@ -104,7 +104,7 @@ impl Scheduler {
         );
     }
 
-    /// Forgets a sequence, running or waiting: it is done, or nobody wants it any more.
+    /// Forgets a sequence, running or waiting: it is done, or nobody waits for it.
     pub fn remove(&mut self, id: JobId) {
         if let Some(waiting) = self.waiting.remove(&id) {
             self.by_own.remove(&(waiting.need.own, id));

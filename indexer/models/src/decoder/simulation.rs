@@ -463,7 +463,7 @@ async fn callers_of_a_dead_engine_get_an_error() {
     struct Dying;
     impl Device for Dying {
         fn reserve(&mut self, _: Option<SegmentId>, _: usize) -> Result<SegmentId, StepError> {
-            panic!("the device is gone");
+            panic!("the device was lost");
         }
         fn release(&mut self, _: SegmentId) {}
         fn start(&mut self, _: &[Piece]) -> Result<(), StepError> {

@@ -40,7 +40,7 @@ pub(super) struct SharedNumbers {
     pub length: usize,
 }
 
-// SAFETY: whoever makes one gives every thread places of its own.
+// SAFETY: its maker gives every thread places of its own.
 unsafe impl Send for SharedNumbers {}
 // SAFETY: as above.
 unsafe impl Sync for SharedNumbers {}

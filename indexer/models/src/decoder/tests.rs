@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::cache::SegmentId;
 use super::device::{Device, Piece, Scores, Wanted};
 use super::load::{self, Name, Source};
+use super::load_error::LoadError;
 use super::matrix::{ByteRows, Matrix};
 use super::network::Network;
 use super::shape::{Pairs, Shape};
@@ -120,7 +121,7 @@ impl Source for Random {
         })
     }
 
-    fn rows(&self, name: Name, rows: std::ops::Range<usize>) -> Result<Vec<f32>, String> {
+    fn rows(&self, name: Name, rows: std::ops::Range<usize>) -> Result<Vec<f32>, LoadError> {
         let dims = self.dims(name).unwrap();
         let name = format!("{name:?}");
         let seed = name.bytes().fold(1_u64, |hash, byte| {

@@ -17,6 +17,8 @@ use tokenizers::{SplitDelimiterBehavior, Tokenizer};
 
 use crate::{ModelError, Prompt};
 
+use super::load_error::LoadError;
+
 /// How Qwen2 and Llama 3 cut text before merging; they differ in the digits of a number.
 const QWEN2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
@@ -66,7 +68,7 @@ pub(crate) struct Pieces {
 
 impl Tokens {
     /// The tokenizer of a GGUF file's metadata.
-    pub fn of_pieces(pieces: Pieces, model: &str) -> Result<Self, String> {
+    pub fn of_pieces(pieces: Pieces, model: &str) -> Result<Self, LoadError> {
         let special = |name: &str| {
             let place = pieces.tokens.iter().position(|token| token == name)?;
             u32::try_from(place).ok()
@@ -96,7 +98,7 @@ impl Tokens {
                 merges,
             )
             .build()
-            .map_err(|error| error.to_string())?;
+            .map_err(LoadError::Tokenizer)?;
         let mut tokenizer = Tokenizer::new(model_of_text);
         tokenizer.with_pre_tokenizer(Some(cutting(&pieces.cut)?));
         tokenizer.with_decoder(Some(ByteDecoder::default()));
@@ -109,14 +111,14 @@ impl Tokens {
         ends: Vec<u32>,
         begin: Option<u32>,
         model: &str,
-    ) -> Result<Self, String> {
-        let mut tokenizer = Tokenizer::from_file(path).map_err(|error| error.to_string())?;
+    ) -> Result<Self, LoadError> {
+        let mut tokenizer = Tokenizer::from_file(path).map_err(LoadError::Tokenizer)?;
         tokenizer.set_encode_special_tokens(true);
         tokenizer.with_post_processor(None::<tokenizers::PostProcessorWrapper>);
         // Fine-tuned models carry those of their training; a prompt is never cut without a word.
         tokenizer
             .with_truncation(None)
-            .map_err(|error| error.to_string())?;
+            .map_err(LoadError::Tokenizer)?;
         tokenizer.with_padding(None);
         let marks = Format::MARKS
             .iter()
@@ -131,7 +133,7 @@ impl Tokens {
         mut ends: Vec<u32>,
         begin: Option<u32>,
         model: &str,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, LoadError> {
         ends.extend(
             ["<|im_end|>", "<|eot_id|>", "<|endoftext|>"]
                 .iter()
@@ -172,9 +174,9 @@ impl Tokens {
     /// # Errors
     /// [`ModelError::Tokenizer`].
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, ModelError> {
-        plain(&self.tokenizer, text).map_err(|detail| ModelError::Tokenizer {
+        plain(&self.tokenizer, text).map_err(|error| ModelError::Tokenizer {
             model: self.model.clone(),
-            detail,
+            detail: error.to_string(),
         })
     }
 
@@ -208,22 +210,22 @@ impl Tokens {
     }
 }
 
-fn plain(tokenizer: &Tokenizer, text: &str) -> Result<Vec<u32>, String> {
+fn plain(tokenizer: &Tokenizer, text: &str) -> Result<Vec<u32>, LoadError> {
     if text.is_empty() {
         return Ok(Vec::new());
     }
     let encoding = tokenizer
         .encode_fast(text, false)
-        .map_err(|error| error.to_string())?;
+        .map_err(LoadError::Tokenizer)?;
     Ok(encoding.get_ids().to_vec())
 }
 
 /// How text is cut before merging, by the name that GGUF files give it.
-fn cutting(name: &str) -> Result<PreTokenizerWrapper, String> {
+fn cutting(name: &str) -> Result<PreTokenizerWrapper, LoadError> {
     let split = |pattern: &str, behavior| {
         Split::new(SplitPattern::Regex(pattern.to_owned()), behavior, false)
             .map(PreTokenizerWrapper::from)
-            .map_err(|error| error.to_string())
+            .map_err(LoadError::Tokenizer)
     };
     let bytes = |with_regex| PreTokenizerWrapper::from(ByteLevel::new(false, true, with_regex));
     let steps = match name {
@@ -244,9 +246,7 @@ fn cutting(name: &str) -> Result<PreTokenizerWrapper, String> {
         }
         "gpt-2" | "default" => vec![bytes(true)],
         other => {
-            return Err(format!(
-                "text is cut in the way '{other}', which this limn does not know"
-            ));
+            return Err(LoadError::Cut(other.to_owned()));
         }
     };
     Ok(PreTokenizerWrapper::from(Sequence::new(steps)))
@@ -267,9 +267,9 @@ impl Format {
     fn of(
         marks: &HashMap<&'static str, u32>,
         begin: Option<u32>,
-        encode: &dyn Fn(&str) -> Result<Vec<u32>, String>,
-    ) -> Result<Self, String> {
-        let part = |pieces: &[Result<&u32, &str>]| -> Result<Vec<u32>, String> {
+        encode: &dyn Fn(&str) -> Result<Vec<u32>, LoadError>,
+    ) -> Result<Self, LoadError> {
+        let part = |pieces: &[Result<&u32, &str>]| -> Result<Vec<u32>, LoadError> {
             let mut tokens = Vec::new();
             for piece in pieces {
                 match piece {
@@ -306,6 +306,6 @@ impl Format {
                 ])?,
             });
         }
-        Err("its vocabulary has neither ChatML's nor Llama 3's marks of a conversation".to_owned())
+        Err("its vocabulary has neither ChatML's nor Llama 3's marks of a conversation".into())
     }
 }

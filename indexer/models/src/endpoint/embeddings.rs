@@ -205,7 +205,8 @@ async fn request(
     let unusable = |detail: String| {
         Failure::Other(client.error(&format!("its reply cannot be used: {detail}"), false))
     };
-    let mut vectors = reply::vectors(&reply, texts.len()).map_err(unusable)?;
+    let mut vectors =
+        reply::vectors(&reply, texts.len()).map_err(|error| unusable(error.to_string()))?;
     for vector in &mut vectors {
         if dimensions != 0 && vector.len() != dimensions {
             let detail = format!("a vector has {} dimensions, not {dimensions}", vector.len());

@@ -102,7 +102,7 @@ impl EndpointKey {
         keys.find(|key| !key.0.is_empty())
     }
 
-    /// The text without this key, whoever repeated it.
+    /// The text without this key, wherever it is repeated.
     pub(super) fn removed_from(&self, text: &str) -> String {
         if self.0.is_empty() {
             text.to_owned()

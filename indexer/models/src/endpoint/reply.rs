@@ -1,6 +1,7 @@
 //! What a server sent: read as a stranger's word, in which anything may be missing or wrong.
 
 use serde_json::Value;
+use thiserror::Error;
 
 use super::meter::Tokens;
 use crate::Finish;
@@ -19,27 +20,48 @@ pub(super) struct Answer {
     pub first: Option<Vec<(String, f32)>>,
 }
 
+/// Why a reply cannot be used.
+#[derive(Debug, Error)]
+pub(super) enum Unusable {
+    /// It lacks a part, or a part is of another kind.
+    #[error("{0}")]
+    Shape(&'static str),
+    /// Another number of vectors than of texts.
+    #[error("it has {found} vectors for {texts} texts")]
+    Count {
+        /// The vectors in it.
+        found: usize,
+        /// The texts that were sent.
+        texts: usize,
+    },
+    /// A vector of no text that was sent.
+    #[error("a vector has the index {0}")]
+    Index(String),
+}
+
 /// Reads a chat completion; an error says what is wrong with it.
-pub(super) fn answer(reply: &Value) -> Result<Answer, String> {
+pub(super) fn answer(reply: &Value) -> Result<Answer, Unusable> {
     let choice = reply
         .get("choices")
         .and_then(Value::as_array)
         .and_then(|choices| choices.first())
-        .ok_or("there are no choices in it")?;
+        .ok_or(Unusable::Shape("there are no choices in it"))?;
     let message = choice
         .get("message")
         .and_then(Value::as_object)
-        .ok_or("its choice has no message")?;
+        .ok_or(Unusable::Shape("its choice has no message"))?;
     let text = match message.get("content") {
         Some(Value::String(text)) => text.clone(),
         // A model that thought, or refused, until its tokens were spent has said nothing.
         None | Some(Value::Null) => String::new(),
-        Some(_) => return Err("its content is no text".to_owned()),
+        Some(_) => return Err(Unusable::Shape("its content is no text")),
     };
     let finish = match choice.get("finish_reason").and_then(Value::as_str) {
         Some("length") => Finish::Length,
         Some("content_filter") => {
-            return Err("the endpoint's content filter withheld the answer".to_owned());
+            return Err(Unusable::Shape(
+                "the endpoint's content filter withheld the answer",
+            ));
         }
         _ => Finish::Stopped,
     };
@@ -81,11 +103,12 @@ fn first_tokens(choice: &Value) -> Option<Vec<(String, f32)>> {
 }
 
 /// The vectors of an embeddings reply, in the order of the texts.
-pub(super) fn vectors(reply: &Value, texts: usize) -> Result<Vec<Vec<f32>>, String> {
+pub(super) fn vectors(reply: &Value, texts: usize) -> Result<Vec<Vec<f32>>, Unusable> {
     let data = reply.get("data").and_then(Value::as_array);
-    let data = data.ok_or("there is no data in it")?;
+    let data = data.ok_or(Unusable::Shape("there is no data in it"))?;
     if data.len() != texts {
-        return Err(format!("it has {} vectors for {texts} texts", data.len()));
+        let found = data.len();
+        return Err(Unusable::Count { found, texts });
     }
     let mut vectors = vec![Vec::new(); texts];
     for (place, item) in data.iter().enumerate() {
@@ -95,19 +118,17 @@ pub(super) fn vectors(reply: &Value, texts: usize) -> Result<Vec<Vec<f32>>, Stri
                 .as_u64()
                 .and_then(|index| usize::try_from(index).ok())
                 .filter(|index| *index < texts)
-                .ok_or_else(|| {
-                    format!("a vector has the index {}", one_line(&index.to_string()))
-                })?,
+                .ok_or_else(|| Unusable::Index(one_line(&index.to_string())))?,
         };
         let numbers = item.get("embedding").and_then(Value::as_array);
-        let numbers = numbers.ok_or("an embedding is no list of numbers")?;
+        let numbers = numbers.ok_or(Unusable::Shape("an embedding is no list of numbers"))?;
         let vector: Option<Vec<f32>> = numbers
             .iter()
             .map(|number| Some(number.as_f64()? as f32).filter(|it| it.is_finite()))
             .collect();
-        let vector = vector.ok_or("an embedding is no list of numbers")?;
+        let vector = vector.ok_or(Unusable::Shape("an embedding is no list of numbers"))?;
         if vector.is_empty() || !vectors[place].is_empty() {
-            return Err("a vector is empty or there twice".to_owned());
+            return Err(Unusable::Shape("a vector is empty or there twice"));
         }
         vectors[place] = vector;
     }

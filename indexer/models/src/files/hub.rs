@@ -11,7 +11,8 @@ use std::time::Duration;
 use reqwest::Url;
 
 use super::cards::CardFile;
-use crate::net::{chain, without_address, without_secrets};
+use super::fetch_error::FetchError;
+use crate::net::{without_address, without_secrets};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -25,7 +26,7 @@ pub(crate) fn fetch(
     file: &CardFile,
     folder: &Path,
     progress: &dyn Fn(u64),
-) -> Result<(), String> {
+) -> Result<(), FetchError> {
     let url = format!(
         "{}/{repo}/resolve/main/{}",
         endpoint.trim_end_matches('/'),
@@ -37,8 +38,7 @@ pub(crate) fn fetch(
     let transfer = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
-            .build()
-            .map_err(|error| chain(&error))?;
+            .build()?;
         let outcome = runtime.block_on(download(&url, name, &target, limit, &bytes));
         // A name lookup that the timeout gave up on would otherwise still be waited for.
         runtime.shutdown_background();
@@ -47,41 +47,43 @@ pub(crate) fn fetch(
     for total in received {
         progress(total);
     }
-    transfer
-        .join()
-        .unwrap_or_else(|_| Err("the transfer panicked".to_owned()))
+    transfer.join().unwrap_or(Err(FetchError::Panicked))
+}
+
+fn transfer(error: reqwest::Error) -> FetchError {
+    FetchError::Transfer(without_address(error))
 }
 
 async fn download(
     url: &str,
-    name: &str,
+    name: &'static str,
     target: &Path,
     limit: u64,
     bytes: &mpsc::Sender<u64>,
-) -> Result<(), String> {
+) -> Result<(), FetchError> {
     let client = reqwest::Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)
         .read_timeout(SILENCE_TIMEOUT)
         .user_agent(concat!("limn/", env!("CARGO_PKG_VERSION")))
         .build()
-        .map_err(without_address)?;
+        .map_err(transfer)?;
     let response = client
         .get(url)
         .send()
         .await
         .and_then(reqwest::Response::error_for_status);
-    let mut response = response.map_err(without_address)?;
-    let mut file = std::fs::File::create(target).map_err(|error| chain(&error))?;
+    let mut response = response.map_err(transfer)?;
+    let mut file = std::fs::File::create(target)?;
     let mut total = 0;
-    while let Some(chunk) = response.chunk().await.map_err(without_address)? {
+    while let Some(chunk) = response.chunk().await.map_err(transfer)? {
         total += chunk.len() as u64;
         if total > limit {
-            return Err(format!("{name} is larger than the {limit} bytes expected"));
+            return Err(FetchError::TooLarge { name, limit });
         }
-        file.write_all(&chunk).map_err(|error| chain(&error))?;
+        file.write_all(&chunk)?;
         let _ = bytes.send(total);
     }
-    file.sync_all().map_err(|error| chain(&error))
+    Ok(file.sync_all()?)
 }
 
 /// A hub as errors may show it.

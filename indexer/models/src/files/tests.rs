@@ -422,7 +422,8 @@ esac"#;
     for whole in [100, 150] {
         assert!(seen.iter().any(|(_, done)| *done == whole), "{seen:?}");
     }
-    // While the second part came, the first wheel was gone: its part and the scratch folder only.
+    // While the second part came, the first wheel had been deleted: only its part and the scratch
+    // folder were left.
     let beside = fs::read_to_string(root.path().join("beside")).unwrap();
     assert_eq!(beside.lines().count(), 2, "{beside}");
 }
@@ -434,7 +435,7 @@ fn a_part_that_cannot_be_had_is_named() {
     let body = r#"
 case "$2" in
   pip) for last; do [ "$previous" = --dest ] && dest=$last; previous=$last; done
-       case "$last" in *part1*) : > "$dest/$last.whl" ;; *) echo 'ERROR: gone' >&2; exit 1 ;; esac ;;
+       case "$last" in *part1*) : > "$dest/$last.whl" ;; *) echo 'ERROR: withdrawn' >&2; exit 1 ;; esac ;;
   zipfile) mkdir "$5/part1"; printf 'hello ' > "$5/part1/data.bin" ;;
 esac"#;
     let python = python(root.path(), body);
@@ -443,7 +444,7 @@ esac"#;
         .pull_card(&PARTS, &|_| {})
         .unwrap_err()
         .to_string();
-    for part in ["no-such-part2-of-limn==0.0.0", "ERROR: gone"] {
+    for part in ["no-such-part2-of-limn==0.0.0", "ERROR: withdrawn"] {
         assert!(error.contains(part), "{part} is missing in: {error}");
     }
     assert!(!root.path().join("models/parts").exists());

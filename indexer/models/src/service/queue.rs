@@ -39,7 +39,7 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
-    /// Sends it; a caller that has gone away is no error.
+    /// Sends it; a caller that has left is no error.
     pub fn send(self) {
         let _ = self.sender.send(self.answer);
     }
@@ -212,17 +212,17 @@ impl Queue {
         }
     }
 
-    /// Forgets a text whose callers have all gone away.
+    /// Forgets a text whose callers have all left.
     fn drop_if_abandoned(&mut self, text: &Arc<str>) -> bool {
         let Some(job) = self.jobs.get(text) else {
             return true;
         };
-        let gone = |id: &RequestId| {
+        let has_left = |id: &RequestId| {
             self.requests
                 .get(id)
                 .is_none_or(|request| request.sender.is_closed())
         };
-        if !job.wanted.iter().all(|(id, _)| gone(id)) {
+        if !job.wanted.iter().all(|(id, _)| has_left(id)) {
             return false;
         }
         if let Some(job) = self.jobs.remove(text) {

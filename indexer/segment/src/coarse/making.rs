@@ -23,7 +23,7 @@ struct Copy {
     made: OnceLock<Coarse>,
     /// From when it is ordered until it could not be made.
     is_ordered: AtomicBool,
-    /// What is to be copied, and its dimensions. A reader that is gone takes it along.
+    /// What is to be copied, and its dimensions. It is dropped with its reader.
     matrix: Mutex<Option<(OwnedBytes, usize)>>,
 }
 
@@ -159,14 +159,14 @@ mod tests {
     fn a_reader_that_is_gone_needs_no_copy() {
         let copy = Arc::new(Copy::default());
         *lock(&copy.matrix) = Some((matrix(0.5), 64));
-        let gone = Arc::downgrade(&copy);
-        lock(&ORDERS).waiting.push_back(gone.clone());
+        let dropped = Arc::downgrade(&copy);
+        lock(&ORDERS).waiting.push_back(dropped.clone());
         drop(copy);
         // What is ordered after it is made.
         let making = Making::default();
         making.get(|| unreachable!(), 64);
         making.get(|| matrix(0.5), 64);
         wait(|| making.copy.made.get().is_some());
-        assert_eq!(gone.strong_count(), 0);
+        assert_eq!(dropped.strong_count(), 0);
     }
 }

@@ -246,7 +246,7 @@ impl IndexStore {
         let mut tables = Vec::new();
         for row in kept {
             let row = match row {
-                Kept::Gone { key, group } => TableRecord {
+                Kept::Tombstone { key, group } => TableRecord {
                     lake: key.lake,
                     name: key.name,
                     group,
@@ -255,7 +255,7 @@ impl IndexStore {
                 },
                 Kept::Row(at) => {
                     if let Entry::Vacant(file) = files.entry(at.file) {
-                        // Rare: a row of a table that is gone has to be said again.
+                        // Rare: a tombstone has to be written again.
                         file.insert(self.catalog(&log.files[at.file].entry).await?);
                     }
                     let taken = files

@@ -1,6 +1,6 @@
 //! The rows of a merged catalog file.
 //!
-//! Of two rows of one table the later holds, unless it says that the table is gone from another
+//! Of two rows of one table the later holds, unless it is a tombstone of another
 //! group of files than the one that it is in ([`TableRecord::holds_after`]). A merge may take any
 //! files of a shard, whether or not they are neighbours in the log. What it writes stands at the
 //! place of the last of them, and is chosen so that each table's row that holds after the whole log
@@ -9,21 +9,21 @@
 //! **The table is there.** Its row, *w*, is written if it is in a merged file, and nothing else. A
 //! row of a table that is there always holds when its turn comes, whatever is before it; and what
 //! came after *w* had no effect (else *w* would not hold in the end), so it was rows that say the
-//! table to be gone from other groups. These have no effect after *w* at its new place either, and
-//! whichever of them are left out.
+//! table to be removed from other groups. These have no effect after *w* at its new place either,
+//! and whichever of them are left out.
 //!
-//! **The table is gone.** Its row *w* is the last that the log has of it: any row holds after one
-//! that says that the table is gone. But *w* holds only if the row before it is of its own group,
-//! and the row that was may now be left out, which would bring an older one of another group back
-//! to life. So what the log comes to without the merged rows is looked at. If that is *w*, or
-//! nothing and *w* remembers nothing (no registered context, no files that were looked at), no row
-//! is written. Else *w* is written, unless it is in a file that comes later anyway. If it would not
-//! hold there, a row comes first that says that the table is gone from the group in which it would
-//! still be: after that any row holds, and so does *w*, here or in its later file. (What comes
-//! between the two, if anything, came before *w* in the log too.)
+//! **The table was removed.** Its row *w* is the last that the log has of it: any row holds after
+//! one that is a tombstone. But *w* holds only if the row before it is of its own group, and the
+//! row that was may now be left out, which would bring an older one of another group back to life.
+//! So what the log comes to without the merged rows is looked at. If that is *w*, or nothing and
+//! *w* remembers nothing (no registered context, no files that were looked at), no row is written.
+//! Else *w* is written, unless it is in a file that comes later anyway. If it would not hold there,
+//! a tombstone comes first, of the group in which it would still be: after that any row holds, and
+//! so does *w*, here or in its later file. (What comes between the two, if anything, came before
+//! *w* in the log too.)
 //!
 //! Files that a writer appends meanwhile meet the same row of each table as they would have met, or
-//! no row where they would have met one of a table that is gone: then any row holds in both cases.
+//! no row where they would have met a tombstone: then any row holds in both cases.
 //! But another merge may leave out rows that were looked at here: after another merge in the shard
 //! this one has to be made again.
 
@@ -85,8 +85,8 @@ pub(crate) struct At {
 pub(crate) enum Kept {
     /// As it is in the log, but for where its blocks are.
     Row(At),
-    /// A row that says that a table is gone from this group.
-    Gone { key: TableKey, group: String },
+    /// A tombstone: the table was removed from this group.
+    Tombstone { key: TableKey, group: String },
 }
 
 /// The rows that a merge of the files of a shard's log that are in `merged` writes, in the order of
@@ -149,10 +149,10 @@ fn kept_of_table(
     let hidden = before
         .map(row)
         .filter(|_| !row(last).holds_after(before.map(row)));
-    let gone = hidden.map(|live| Kept::Gone {
+    let tombstone = hidden.map(|live| Kept::Tombstone {
         key: live.key.clone(),
         group: live.group.clone(),
     });
     let again = (last.file <= place).then_some(Kept::Row(last));
-    gone.into_iter().chain(again).collect()
+    tombstone.into_iter().chain(again).collect()
 }

@@ -47,7 +47,7 @@ fn tables_appear_vanish_and_are_renamed() {
     moved.name = "new/place".to_owned();
     moved.files[0].path = "new/place.csv".to_owned();
     let older = vec![
-        table("gone", abc()),
+        table("removed", abc()),
         table("old", abc()),
         table("same", abc()),
     ];
@@ -57,7 +57,7 @@ fn tables_appear_vanish_and_are_renamed() {
         tables.iter().map(|it| it.table.clone()).collect()
     };
     assert_eq!(names(&changes.appeared), ["came"]);
-    assert_eq!(names(&changes.vanished), ["gone"]);
+    assert_eq!(names(&changes.vanished), ["removed"]);
     assert_eq!(changes.changed, []);
     let renamed = &changes.renamed;
     assert_eq!(
@@ -122,7 +122,7 @@ fn a_copy_is_no_new_name() {
     // One of two copies is the new name, the other is new.
     let changes = TableChanges::between(vec![table("old", abc())], vec![copy("b"), copy("c")]);
     assert_eq!((changes.appeared.len(), changes.renamed.len()), (1, 1));
-    // Two that were alike and are gone: nobody knows which is which.
+    // Two that were alike and were removed: nobody knows which is which.
     let changes = TableChanges::between(vec![copy("b"), copy("c")], vec![table("old", abc())]);
     assert_eq!(
         (
@@ -307,10 +307,10 @@ proptest! {
         let to: BTreeSet<String> = change.renamed.iter().map(|it| it.to.clone()).collect();
         prop_assert_eq!(from.len(), change.renamed.len());
         prop_assert_eq!(to.len(), change.renamed.len());
-        let gone: BTreeSet<String> = old.difference(&new).cloned().collect();
+        let left: BTreeSet<String> = old.difference(&new).cloned().collect();
         let dropped: BTreeSet<String> = change.dropped.iter().cloned().collect();
         prop_assert!(dropped.is_disjoint(&from));
-        prop_assert_eq!(&(&dropped | &from), &gone);
+        prop_assert_eq!(&(&dropped | &from), &left);
         let came: BTreeSet<String> = new.difference(&old).cloned().collect();
         let added: BTreeSet<String> = change.added.iter().cloned().collect();
         prop_assert!(added.is_disjoint(&to));

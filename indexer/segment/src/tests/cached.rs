@@ -181,8 +181,8 @@ fn the_limit_is_kept_and_the_answers_are_right() {
     let fds = fs::read_dir("/proc/self/fd").into_iter().flatten();
     let links = fds.filter_map(|it| fs::read_link(it.ok()?.path()).ok());
     let ours = links.filter(|it| it.starts_with(lab.folder.path()));
-    let gone = ours.filter(|it| it.to_string_lossy().ends_with(" (deleted)"));
-    assert_eq!(gone.count(), 0);
+    let deleted = ours.filter(|it| it.to_string_lossy().ends_with(" (deleted)"));
+    assert_eq!(deleted.count(), 0);
 }
 
 #[test]

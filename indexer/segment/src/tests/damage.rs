@@ -121,7 +121,7 @@ fn remote_and_local_files_are_verified_alike() {
                 assert!(check(&reader, &expected, &format!("byte {at}")) > 0);
             }
         }
-        // Truncated, empty, gone, another segment's bytes.
+        // Truncated, empty, deleted, another segment's bytes.
         for cut in [0, 1, 47, 48, 1000, segment.bytes.len() - 1] {
             let result = runtime.block_on(async {
                 let bytes = segment.bytes.slice(..cut);

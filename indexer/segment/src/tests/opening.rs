@@ -85,11 +85,11 @@ fn a_segment_is_opened_by_one_read_of_its_hot_part_and_only_once() {
         .block_on(store.put(&new.entry.path, new.bytes.clone()))
         .unwrap();
     next.push(new.entry);
-    let (before, gone) = (store.counts(), Arc::downgrade(&open[&entries[7].path]));
+    let (before, dropped) = (store.counts(), Arc::downgrade(&open[&entries[7].path]));
     let kept = Arc::downgrade(&open[&entries[0].path]);
     let open = runtime.block_on(follow(&store, &next, open));
     assert_eq!(store.counts().since(&before).get, 1);
-    assert!(gone.upgrade().is_none());
+    assert!(dropped.upgrade().is_none());
     assert!(
         kept.upgrade()
             .is_some_and(|it| Arc::ptr_eq(&it, &open[&next[0].path]))

@@ -9,6 +9,7 @@ use tantivy::HasLen;
 use crate::codec::{Cursor, decompress};
 use crate::directory::SectionFile;
 use crate::error::SegmentError;
+use crate::format_error::FormatError;
 use crate::values::TableValues;
 use crate::values::writer::{BLOCK, source_bits};
 
@@ -40,7 +41,7 @@ impl ValueIndex {
         by_file: SectionFile,
         by_value: SectionFile,
         tables: u32,
-    ) -> Result<ValueIndex, String> {
+    ) -> Result<ValueIndex, FormatError> {
         let limit = by_file.len().saturating_add(by_value.len());
         let bytes = decompress(bytes, limit.saturating_add(1 << 10).saturating_mul(LONGEST))?;
         let mut index = ValueIndex {
@@ -55,7 +56,7 @@ impl ValueIndex {
         Ok(index)
     }
 
-    fn decode(&mut self, cursor: &mut Cursor<'_>, tables: u32) -> Result<(), String> {
+    fn decode(&mut self, cursor: &mut Cursor<'_>, tables: u32) -> Result<(), FormatError> {
         let number = |before: u32, step: u64| {
             let next = u32::try_from(step).ok()?.checked_add(before)?;
             (next < tables).then_some(next)
@@ -72,7 +73,7 @@ impl ValueIndex {
             self.tables.push((table, end));
         }
         if end != self.by_file.len() as u64 {
-            return Err("the values of its tables have another length".to_owned());
+            return Err("the values of its tables have another length".into());
         }
         let mut table = 0;
         for _ in 0..cursor.number()? {
@@ -92,7 +93,7 @@ impl ValueIndex {
             self.blocks.push((first, end));
         }
         if end != self.by_value.len() as u64 {
-            return Err("its blocks of values have another length".to_owned());
+            return Err("its blocks of values have another length".into());
         }
         cursor.end()
     }
@@ -103,7 +104,8 @@ impl ValueIndex {
             None => Ok(TableValues::default()),
             Some(range) => {
                 let bytes = self.by_file.read(range)?;
-                TableValues::decode(&bytes).map_err(|detail| self.by_file.damaged(&detail))
+                TableValues::decode(&bytes)
+                    .map_err(|detail| self.by_file.damaged(&detail.to_string()))
             }
         }
     }
@@ -123,7 +125,8 @@ impl ValueIndex {
             return Ok(name);
         }
         let all = self.by_file.read(range)?;
-        TableValues::column_name(&all, column).map_err(|detail| self.by_file.damaged(&detail))
+        TableValues::column_name(&all, column)
+            .map_err(|detail| self.by_file.damaged(&detail.to_string()))
     }
 
     fn place(&self, table: u32) -> Option<Range<usize>> {

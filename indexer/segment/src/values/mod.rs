@@ -18,6 +18,7 @@ use limn_profile::{FileHashes, ValueHashes};
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{Cursor, put_number, put_text};
+use crate::format_error::FormatError;
 
 pub(crate) mod index;
 pub(crate) mod writer;
@@ -127,7 +128,7 @@ impl TableValues {
         out
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<TableValues, String> {
+    pub(crate) fn decode(bytes: &[u8]) -> Result<TableValues, FormatError> {
         let mut cursor = Cursor::new(bytes);
         let names = names(&mut cursor)?;
         let mut columns = Vec::with_capacity(names.len());
@@ -135,14 +136,14 @@ impl TableValues {
             let withheld = match cursor.bytes(1)? {
                 [0] => false,
                 [1] => true,
-                _ => return Err("values are neither withheld nor not".to_owned()),
+                _ => return Err("values are neither withheld nor not".into()),
             };
             let mut lists = Vec::new();
             for _ in 0..cursor.number()? {
                 let file = cursor.bytes(8)?.try_into();
                 let file = u64::from_le_bytes(file.map_err(|_| "a list is of no file")?);
                 let column = cursor.number_u32()?;
-                let length = usize::try_from(cursor.number()?).map_err(|e| e.to_string())?;
+                let length = usize::try_from(cursor.number()?)?;
                 lists.push(FileHashes {
                     file,
                     column,
@@ -160,7 +161,7 @@ impl TableValues {
     }
 
     /// The name of a column, of the first bytes of what [`encode`](TableValues::encode) gives.
-    pub(crate) fn column_name(bytes: &[u8], column: u32) -> Result<Option<String>, String> {
+    pub(crate) fn column_name(bytes: &[u8], column: u32) -> Result<Option<String>, FormatError> {
         let mut cursor = Cursor::new(bytes);
         let count = cursor.number()?;
         for _ in 0..u64::from(column).min(count) {
@@ -174,7 +175,7 @@ impl TableValues {
 }
 
 /// The names of a table's columns that have lists.
-fn names(cursor: &mut Cursor<'_>) -> Result<Vec<String>, String> {
+fn names(cursor: &mut Cursor<'_>) -> Result<Vec<String>, FormatError> {
     let count = cursor.number()?;
     let mut names = Vec::new();
     for _ in 0..count {

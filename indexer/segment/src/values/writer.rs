@@ -4,6 +4,7 @@ use limn_profile::rice::{BitWriter, low_bits};
 use limn_profile::value_key::HASH_BITS;
 
 use crate::codec::{compress, put_number};
+use crate::format_error::FormatError;
 use crate::values::TableValues;
 
 /// Entries of a block: what is read for one value.
@@ -40,7 +41,7 @@ impl ValueSections {
 
 impl ValueWriter {
     /// Adds the values of the table of this number.
-    pub(crate) fn add(&mut self, table: u32, values: &TableValues) -> Result<(), String> {
+    pub(crate) fn add(&mut self, table: u32, values: &TableValues) -> Result<(), FormatError> {
         if values.is_empty() {
             return Ok(());
         }
@@ -51,10 +52,10 @@ impl ValueWriter {
             if values.withheld {
                 continue;
             }
-            let source = u32::try_from(self.sources.len()).map_err(|e| e.to_string())?;
+            let source = u32::try_from(self.sources.len())?;
             self.sources.push((table, column));
             for list in values.lists.iter().filter_map(|it| it.hashes.as_ref()) {
-                let hashes = list.read().map_err(|e| e.to_string())?;
+                let hashes = list.read()?;
                 self.entries
                     .extend(hashes.into_iter().map(|hash| (hash, source)));
             }
@@ -63,7 +64,7 @@ impl ValueWriter {
     }
 
     /// The sections; `None` where no table has values.
-    pub(crate) fn finish(mut self) -> Result<Option<ValueSections>, String> {
+    pub(crate) fn finish(mut self) -> Result<Option<ValueSections>, FormatError> {
         if self.tables.is_empty() {
             return Ok(None);
         }

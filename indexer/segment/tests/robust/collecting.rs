@@ -202,7 +202,7 @@ async fn a_writer_that_was_cut_off_publishes_nothing() {
     let writer = index.leased();
     writer.publish(&first).await.unwrap();
     client.is_away.store(true, Ordering::Relaxed);
-    // Garbage is an hour old: until then nothing can have gone.
+    // Garbage is an hour old: until then nothing can have been deleted.
     tokio::time::sleep(50 * MINUTE).await;
     writer.publish(&first.next()).await.unwrap();
     tokio::time::sleep(10 * MINUTE).await;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::values::{positive, share};
+use super::values::{ValueError, positive, share};
 use super::{EncoderPlace, IndexPlace, JsonOutput, MORE, ModelOptions};
 
 #[derive(Debug, clap::Args)]
@@ -79,7 +79,7 @@ pub enum TableCount {
     Auto,
 }
 
-fn table_count(text: &str) -> Result<TableCount, String> {
+fn table_count(text: &str) -> Result<TableCount, ValueError> {
     match text.trim() {
         "auto" => Ok(TableCount::Auto),
         text => positive(text).map(TableCount::Given),

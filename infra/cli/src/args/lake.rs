@@ -5,6 +5,7 @@ use limn_lake::filter::Moment;
 use limn_store::Access;
 
 use super::positive;
+use super::values::ValueError;
 
 /// How the lake's store is asked.
 #[derive(Clone, Debug, clap::Args)]
@@ -86,8 +87,11 @@ impl FilterArgs {
 }
 
 /// A file's size, with or without a unit.
-pub(super) fn size(text: &str) -> Result<u64, String> {
-    let wrong = || format!("'{text}' is no size: write it as 100, 20KB, 500MiB or 2GiB");
+pub(super) fn size(text: &str) -> Result<u64, ValueError> {
+    let wrong = || ValueError::NoSize {
+        text: text.to_owned(),
+        examples: "100, 20KB, 500MiB or 2GiB",
+    };
     let text = text.trim();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
@@ -120,7 +124,7 @@ mod tests {
             (" 2 gib ", 2 << 30),
             ("5B", 5),
         ] {
-            assert_eq!(size(text), Ok(bytes), "{text}");
+            assert_eq!(size(text).ok(), Some(bytes), "{text}");
         }
         for nonsense in ["", "MB", "-1", "1.5GB", "10XB", "99999999999TiB"] {
             assert!(size(nonsense).is_err(), "{nonsense}");

@@ -110,8 +110,8 @@ random bytes (head -c 32 /dev/urandom | base64), by which processes know each ot
     /// Bring some tables of an indexed lake up to date, and look at nothing else.
     #[command(after_help = "\
 For schedulers that know which table they have just written. Of a lake in an object store only the \
-folders of these tables are listed. Tables that are new are added, those that are gone are removed. The \
-lake must have been indexed, with the same settings, by limn index.
+folders of these tables are listed. Tables that are new are added, those that no longer exist are \
+removed. The lake must have been indexed, with the same settings, by limn index.
 
 Example:
   limn update sales/2024/orders sales/customers --index s3://bucket/index")]
@@ -213,7 +213,7 @@ Examples:
     Cells(CellsArgs),
     /// Answer a question from the tables of an index, and show where the answer comes from.
     #[command(after_help = "\
-The tables that answer it are found, a plan is written (docs/plan.md) and checked, what it costs is told, and it \
+The tables that answer it are found, a plan is written (docs/plan.md) and checked, its cost is estimated, and it \
 is run. A plan is SQL, and where the question needs judgement, steps that ask a language model about rows. It can \
 be kept, edited and run again: the model's answers are kept in the index, so that nothing is asked twice.
 

@@ -6,7 +6,7 @@ use clap::{Subcommand, ValueEnum};
 use limn_models::{DeviceChoice, Prices};
 
 use super::JsonOutput;
-use super::values::positive;
+use super::values::{ValueError, positive};
 
 /// Which language model narrates or judges.
 #[derive(Clone, Debug, clap::Args)]
@@ -126,7 +126,7 @@ pub struct EndpointSettings {
     pub endpoint_prices: Option<Prices>,
 }
 
-fn prices(text: &str) -> Result<Prices, String> {
+fn prices(text: &str) -> Result<Prices, ValueError> {
     let price = |text: &str| {
         let price = text.trim().parse::<f64>().ok();
         price.filter(|price| price.is_finite() && *price >= 0.0)
@@ -136,9 +136,7 @@ fn prices(text: &str) -> Result<Prices, String> {
         Some(&[prompt, generated]) => [prompt, generated, prompt],
         Some(&[prompt, generated, cached]) => [prompt, generated, cached],
         _ => {
-            return Err(format!(
-                "'{text}' is not two or three prices such as 0.15,0.6,0.075"
-            ));
+            return Err(ValueError::NoPrices(text.to_owned()));
         }
     };
     Ok(Prices {

@@ -10,6 +10,7 @@ use clap::{Subcommand, ValueEnum};
 use limn_node::access::Right;
 
 use super::oidc::OidcArgs;
+use super::values::ValueError;
 use super::{EncoderPlace, IndexPlace, JsonOutput, JudgeOptions, MORE, ModelOptions, positive};
 
 #[derive(Debug, clap::Args)]
@@ -243,8 +244,11 @@ pub struct RemoveKeyArgs {
 }
 
 /// A number of bytes with its unit.
-fn bytes(text: &str) -> Result<u64, String> {
-    let wrong = || format!("'{text}' is no size: write it as 500MiB or 20GiB");
+fn bytes(text: &str) -> Result<u64, ValueError> {
+    let wrong = || ValueError::NoSize {
+        text: text.to_owned(),
+        examples: "500MiB or 20GiB",
+    };
     let (number, unit) = text.split_at(
         text.find(|it: char| !it.is_ascii_digit())
             .ok_or_else(wrong)?,
@@ -261,69 +265,75 @@ fn bytes(text: &str) -> Result<u64, String> {
 }
 
 /// A size with which a statement can be answered.
-fn memory(text: &str) -> Result<u64, String> {
+fn memory(text: &str) -> Result<u64, ValueError> {
     let least = 1 << 20;
     let size = bytes(text)?;
-    let wrong = || "1MiB or more is needed".to_owned();
-    (size >= least).then_some(size).ok_or_else(wrong)
+    (size >= least)
+        .then_some(size)
+        .ok_or(ValueError::Wrong("1MiB or more is needed"))
 }
 
 /// A path that names something: an empty one is a variable that was not set.
-fn path(text: &str) -> Result<String, String> {
+fn path(text: &str) -> Result<String, ValueError> {
     if text.trim_matches('/').is_empty() {
-        return Err("the path names nothing; leave --prefix out for all tables".to_owned());
+        return Err(ValueError::Wrong(
+            "the path names nothing; leave --prefix out for all tables",
+        ));
     }
     if text.contains('*') {
-        return Err(
-            "it is a path and no pattern: all tables at it or below are meant; leave the * out"
-                .to_owned(),
-        );
+        return Err(ValueError::Wrong(
+            "it is a path and no pattern: all tables at it or below are meant; leave the * out",
+        ));
     }
     Ok(text.to_owned())
 }
 
 /// An address to listen on; a name is looked up by nobody, but everybody knows one.
-fn address(text: &str) -> Result<SocketAddr, String> {
+fn address(text: &str) -> Result<SocketAddr, ValueError> {
     let numbers = match text.strip_prefix("localhost:") {
         Some(port) => format!("127.0.0.1:{port}"),
         None => text.to_owned(),
     };
-    let wrong = |_| "write it as 127.0.0.1:7700, [::1]:7700 or localhost:7700".to_owned();
-    numbers.parse().map_err(wrong)
+    let expected = "write it as 127.0.0.1:7700, [::1]:7700 or localhost:7700";
+    numbers.parse().map_err(|_| ValueError::Wrong(expected))
 }
 
 /// A time that leaves the store in peace.
-fn interval(text: &str) -> Result<Duration, String> {
+fn interval(text: &str) -> Result<Duration, ValueError> {
     at_least(Duration::from_millis(100), text)
 }
 
 /// A time within which something can be answered.
-fn patience(text: &str) -> Result<Duration, String> {
+fn patience(text: &str) -> Result<Duration, ValueError> {
     at_least(Duration::from_secs(1), text)
 }
 
-fn at_least(least: Duration, text: &str) -> Result<Duration, String> {
-    let shortest = humantime::format_duration(least);
-    let wrong = || format!("a time of {shortest} or more is expected, such as 10s or 5min");
+fn at_least(least: Duration, text: &str) -> Result<Duration, ValueError> {
+    let wrong = || ValueError::TooShort(humantime::format_duration(least));
     let time = super::duration(text).map_err(|_| wrong())?;
     (time >= least).then_some(time).ok_or_else(wrong)
 }
 
 /// A time that is still to come, or a day.
-fn expiry(text: &str) -> Result<DateTime<Utc>, String> {
+fn expiry(text: &str) -> Result<DateTime<Utc>, ValueError> {
     let midnight = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc();
     let time = text.parse().or_else(|_| text.parse().map(midnight));
-    let wrong = |_: chrono::ParseError| "a time such as 2027-01-01T00:00:00Z or a day such as 2027-01-01 is expected";
+    let wrong = |_: chrono::ParseError| {
+        ValueError::Wrong(
+            "a time such as 2027-01-01T00:00:00Z or a day such as 2027-01-01 is expected",
+        )
+    };
     let time: DateTime<Utc> = time.map_err(wrong)?;
     match time > Utc::now() {
         true => Ok(time),
-        false => Err("that time is over: the key would never be valid".to_owned()),
+        false => Err(ValueError::Wrong(
+            "that time is over: the key would never be valid",
+        )),
     }
 }
 
 /// A number of requests.
-fn rate(text: &str) -> Result<NonZeroU32, String> {
-    let wrong =
-        |_| "a whole number from 1 on is expected; without the flag there is no bound".to_owned();
-    text.parse().map_err(wrong)
+fn rate(text: &str) -> Result<NonZeroU32, ValueError> {
+    let expected = "a whole number from 1 on is expected; without the flag there is no bound";
+    text.parse().map_err(|_| ValueError::Wrong(expected))
 }

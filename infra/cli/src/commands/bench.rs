@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
-use limn_bench::{Earlier, Ended, Kinds, Made, Mode, Origin, Question, Settings, Shelf, make};
+use limn_bench::{
+    Earlier, Ended, Kinds, KnownTables, Made, Mode, Origin, Question, Settings, make,
+};
 use limn_segment::IndexStore;
 use limn_sql::Limits;
 use serde::Serialize;
@@ -73,7 +75,7 @@ async fn make_questions(args: MakeBenchArgs) -> anyhow::Result<Outcome> {
         memory_bytes: args.memory,
         spill_bytes: args.memory.saturating_mul(SPILLED),
     };
-    let shelf = Shelf::new(tables, opener(args.access.to_lake()), &limits);
+    let known_tables = KnownTables::new(tables, opener(args.access.to_lake()), &limits);
     let settings = Settings {
         origin,
         model,
@@ -85,7 +87,10 @@ async fn make_questions(args: MakeBenchArgs) -> anyhow::Result<Outcome> {
     };
     end_when_interrupted(Arc::clone(&settings.stop));
     let bar = QuestionBar::start("made", Arc::clone(&settings.progress), args.n);
-    let made = make(&shelf, &settings, earlier, |question| out.keep(question)).await;
+    let made = make(&known_tables, &settings, earlier, |question| {
+        out.keep(question)
+    })
+    .await;
     bar.finish();
     let report = Report::of(made?, &settings);
     match args.json.json {
@@ -158,7 +163,7 @@ fn go_on(path: &Path, origin: &Origin) -> anyhow::Result<(Out, Earlier)> {
     Ok((Out::File(file), earlier))
 }
 
-/// What is told at the end.
+/// What is reported at the end.
 #[derive(Serialize)]
 struct Report {
     mode: Mode,

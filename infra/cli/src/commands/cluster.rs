@@ -26,7 +26,7 @@ pub enum Part {
 impl Part {
     /// The part that the arguments give.
     pub fn of(args: &ClusterArgs) -> anyhow::Result<Self> {
-        // Wrong keys are told before anything starts.
+        // Wrong keys are reported before anything starts.
         let key = args.cluster_key.as_deref().map(ClusterKey::read);
         let trust = match key.transpose()? {
             Some(key) => Trust::Key(key),

@@ -171,7 +171,7 @@ async fn list(args: ListContextsArgs) -> anyhow::Result<Outcome> {
     let mut listing = Table::new(&["table", "number", "from", "text"], &[1]);
     for one in &texts {
         let from = match (&one.number, one.tables.is_empty()) {
-            (Some(_), true) => "registered, the table is gone",
+            (Some(_), true) => "registered, the table was removed",
             (Some(_), false) => "registered",
             (None, _) => one.source.as_str(),
         };
@@ -205,7 +205,7 @@ struct KnownText {
     number: Option<usize>,
     /// A path, or `registered`.
     source: String,
-    /// The tables that have it now; none if they are gone.
+    /// The tables that have it now; none if they were removed.
     tables: BTreeSet<String>,
     text: String,
     error: Option<String>,

@@ -187,7 +187,7 @@ fn lines(change: &TableChange) -> Vec<String> {
     lines
 }
 
-/// Which tables that are gone this one has the files of.
+/// The removed tables whose files this one has.
 fn replaces_line(names: &[String]) -> Option<String> {
     let shown: Vec<String> = names
         .iter()
@@ -230,7 +230,7 @@ fn rows_line(change: &RowsChange) -> String {
     let files: Vec<String> = [
         (change.files_added, "new"),
         (change.files_changed, "changed"),
-        (change.files_removed, "gone"),
+        (change.files_removed, "removed"),
     ]
     .into_iter()
     .filter(|(number, _)| *number > 0)

@@ -41,7 +41,7 @@ pub fn is_watched() -> bool {
 }
 
 /// A child that is watched stops in good order when its standard input ends: where this was
-/// interrupted, and where whoever watches is gone.
+/// interrupted, and where nobody reads its output any more.
 pub fn stop_when_unwatched(stop: CancellationToken) {
     if is_watched() {
         std::thread::spawn(move || {

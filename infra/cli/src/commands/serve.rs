@@ -77,7 +77,7 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<Outcome> {
     {
         say(&format!(
             "the issuer of tokens cannot be asked for its keys: {}; it is asked again, and until it answers tokens are refused (status 503)",
-            one_line(&trouble)
+            one_line(&trouble.to_string())
         ));
     }
     let stop = CancellationToken::new();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use limn_formats::Declaration;
-use limn_pipeline::options::IndexSettings;
+use limn_pipeline::IndexSettings;
 use limn_segment::{ColumnRecord, IndexStore, KeyRecords, Snapshot, TableRecord};
 
 use crate::Outcome;

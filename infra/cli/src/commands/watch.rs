@@ -183,16 +183,16 @@ impl Printed {
         to_report: &[Failure],
         looked_at: impl Fn(&str) -> bool,
     ) -> Vec<String> {
-        let (gone, kept): (BTreeSet<Failure>, _) = std::mem::take(&mut self.failures)
+        let (resolved, kept): (BTreeSet<Failure>, _) = std::mem::take(&mut self.failures)
             .into_iter()
             .partition(|it| looked_at(&it.object) && !failures.contains(it));
         self.failures = kept;
         let to_report: BTreeSet<&Failure> = to_report.iter().collect();
-        let mut objects: Vec<&str> = gone.iter().map(|it| it.object.as_str()).collect();
+        let mut objects: Vec<&str> = resolved.iter().map(|it| it.object.as_str()).collect();
         objects.dedup();
         objects.retain(|object| failures.iter().all(|it| it.object != *object));
-        let gone = objects.into_iter();
-        let mut lines: Vec<String> = gone.map(|it| format!("failed no more: {it}")).collect();
+        let resolved = objects.into_iter();
+        let mut lines: Vec<String> = resolved.map(|it| format!("failed no more: {it}")).collect();
         for failure in failures {
             if self.failures.insert(failure.clone()) && to_report.contains(failure) {
                 lines.push(format!("failed: {}", failure.error));
@@ -209,8 +209,8 @@ fn looks_at(burst: &Burst, object: &str) -> bool {
     burst.everything || is_named(object) || above.into_iter().any(is_named)
 }
 
-/// A line for each run that changed something, and for each failure that is new, another or gone;
-/// with `--json` a line for every run, with all failures.
+/// A line for each run that changed something, and for each failure that is new, changed or
+/// resolved; with `--json` a line for every run, with all failures.
 fn print(report: &Report, burst: &Burst, args: &RunArgs, known: &mut Printed) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if args.output.json {
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_printed_when_it_is_new_or_another_and_once_when_it_is_gone() {
+    fn a_failure_is_printed_when_it_is_new_or_another_and_once_when_it_is_resolved() {
         let mut printed = Printed::default();
         let (a, b) = (
             failure("a.csv", "is empty"),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_that_an_earlier_run_has_reported_is_printed_only_when_it_is_gone() {
+    fn a_failure_that_an_earlier_run_has_reported_is_printed_only_when_it_is_resolved() {
         let mut printed = Printed::default();
         let (new, old) = (failure("a.csv", "is empty"), failure("b.csv", "is cut off"));
         let (both, all) = ([new.clone(), old], |_: &str| true);

@@ -4,18 +4,14 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use limn_formats::{Objects, ReadOptions};
-use limn_pipeline::changes::MemberId;
-use limn_pipeline::listing::Listing;
-use limn_pipeline::plan::Planner;
-use limn_pipeline::published::Published;
-use limn_pipeline::read::Reader;
-use limn_pipeline::scope::Part;
+use limn_pipeline::Part;
+use limn_pipeline::stages::{Listing, MemberId, Planner, Published, Reader};
 use limn_pipeline::{Progress, RunOptions};
 use limn_profile::Redact;
 use limn_store::Store;
 
 /// What stands for the settings of a run.
-const SETTINGS: MemberId = 0x5e77_1465;
+const SETTINGS: MemberId = MemberId(0x5e77_1465);
 
 /// What the planner makes of a listing before an index exists: groups and epochs.
 pub fn plan(objects: Objects) -> (u64, u64) {

@@ -72,6 +72,20 @@ fn run(steps: Vec<Step>) -> Vec<Emitted> {
     run_on(1, steps).0
 }
 
+/// The update of a member of a group.
+fn update(group: u128, member: u128, diff: isize) -> MemberUpdate {
+    ((GroupId(group), MemberId(member)), diff)
+}
+
+/// The updates by which all members of a group come (1) or go (-1).
+fn side<const N: usize>(
+    group: u128,
+    members: [u128; N],
+    diff: isize,
+) -> impl Iterator<Item = MemberUpdate> {
+    super::side(GroupId(group), members.map(MemberId), diff)
+}
+
 /// A lake of 1,000 groups of three objects.
 fn lake_of_a_thousand() -> Vec<MemberUpdate> {
     (0..1000u128)
@@ -87,7 +101,7 @@ fn an_unchanged_lake_emits_nothing() {
 #[test]
 fn nothing_is_kept_but_differences() {
     let mut lake = lake_of_a_thousand();
-    lake.extend([((7, 7), -1), ((7, 9007), 1)]);
+    lake.extend([update(7, 7, -1), update(7, 9007, 1)]);
     lake.extend(side(1000, [1], 1));
     for workers in [1, 2] {
         let (emitted, kept) = run_on(workers, vec![(lake.clone(), lake_of_a_thousand())]);
@@ -102,11 +116,11 @@ fn nothing_is_kept_but_differences() {
 fn one_changed_object_emits_one_changed_group_and_nothing_else() {
     let emitted = run(vec![
         (lake_of_a_thousand(), lake_of_a_thousand()),
-        (vec![((7, 7), -1), ((7, 9007), 1)], vec![]),
+        (vec![update(7, 7, -1), update(7, 9007, 1)], vec![]),
     ]);
     assert_eq!(emitted.len(), 1, "{emitted:?}");
     let (group, change, epoch, diff) = emitted[0];
-    assert_eq!((group, epoch, diff), (7, 1, 1));
+    assert_eq!((group, epoch, diff), (GroupId(7), 1, 1));
     assert!(matches!(change, Change::Changed { .. }));
 }
 
@@ -114,10 +128,10 @@ fn one_changed_object_emits_one_changed_group_and_nothing_else() {
 fn a_second_change_before_publishing_is_not_lost() {
     let emitted = run(vec![
         (lake_of_a_thousand(), lake_of_a_thousand()),
-        (vec![((7, 7), -1), ((7, 9007), 1)], vec![]),
-        (vec![((7, 9007), -1), ((7, 9107), 1)], vec![]),
+        (vec![update(7, 7, -1), update(7, 9007, 1)], vec![]),
+        (vec![update(7, 9007, -1), update(7, 9107, 1)], vec![]),
         // Publishing the newest state retracts the change.
-        (vec![], vec![((7, 7), -1), ((7, 9107), 1)]),
+        (vec![], vec![update(7, 7, -1), update(7, 9107, 1)]),
     ]);
     let at = |epoch: Epoch, diff: isize| {
         emitted
@@ -136,17 +150,21 @@ fn a_second_change_before_publishing_is_not_lost() {
 #[test]
 fn what_awaits_a_narration_is_distinguished_from_what_changed() {
     let mut published = lake_of_a_thousand();
-    published.extend([((7, AWAITS_NARRATION), 1), ((9, AWAITS_NARRATION), 1)]);
+    published.extend([
+        ((GroupId(7), AWAITS_NARRATION), 1),
+        ((GroupId(9), AWAITS_NARRATION), 1),
+    ]);
     let mut lake = lake_of_a_thousand();
-    lake.push(((9, 9009), 1));
+    lake.push(update(9, 9009, 1));
     let emitted = run(vec![
         (lake, published),
-        (vec![], vec![((7, AWAITS_NARRATION), -1)]),
+        (vec![], vec![((GroupId(7), AWAITS_NARRATION), -1)]),
     ]);
     let found: Vec<_> = emitted.iter().map(|e| (e.0, e.2, e.3)).collect();
-    assert_eq!(found, [(7, 0, 1), (7, 1, -1), (9, 0, 1)]);
+    let (seven, nine) = (GroupId(7), GroupId(9));
+    assert_eq!(found, [(seven, 0, 1), (seven, 1, -1), (nine, 0, 1)]);
     for (group, change, ..) in emitted {
-        assert_eq!(change == Change::Awaiting, group == 7);
+        assert_eq!(change == Change::Awaiting, group == seven);
     }
 }
 
@@ -157,19 +175,19 @@ fn additions_and_removals_are_distinguished() {
         side(2, [20], 1).collect(),
     )]);
     let changes: Vec<_> = emitted.iter().map(|e| (e.0, e.1)).collect();
-    assert!(matches!(changes[0], (1, Change::Added { .. })));
-    assert_eq!(changes[1], (2, Change::Removed));
+    assert!(matches!(changes[0], (GroupId(1), Change::Added { .. })));
+    assert_eq!(changes[1], (GroupId(2), Change::Removed));
     assert_eq!(changes.len(), 2);
 }
 
 /// Tables of which no part could be read in its newest version.
 #[test]
 fn a_group_that_is_published_without_members_is_known_to_be_there() {
-    let published = || vec![memberless(1), memberless(2)];
+    let published = || vec![memberless(GroupId(1)), memberless(GroupId(2))];
     let emitted = run(vec![(side(1, [10], 1).collect(), published())]);
     let changes: Vec<_> = emitted.iter().map(|e| (e.0, e.1)).collect();
-    assert!(matches!(changes[0], (1, Change::Changed { .. })));
-    assert_eq!(changes[1], (2, Change::Removed));
+    assert!(matches!(changes[0], (GroupId(1), Change::Changed { .. })));
+    assert_eq!(changes[1], (GroupId(2), Change::Removed));
     assert_eq!(changes.len(), 2);
 }
 
@@ -189,7 +207,7 @@ enum Edit {
 }
 
 fn edits() -> impl Strategy<Value = Vec<BTreeMap<GroupId, Edit>>> {
-    let members = || prop::collection::btree_set(0..4u128, 0..4);
+    let members = || prop::collection::btree_set((0..4u128).prop_map(MemberId), 0..4);
     let edit = prop_oneof![
         3 => members().prop_map(Edit::Lake),
         2 => Just(Edit::Publish),
@@ -197,7 +215,10 @@ fn edits() -> impl Strategy<Value = Vec<BTreeMap<GroupId, Edit>>> {
         1 => members().prop_map(Edit::Published),
         1 => any::<bool>().prop_map(Edit::Awaits),
     ];
-    prop::collection::vec(prop::collection::btree_map(0..5u128, edit, 0..5), 1..10)
+    prop::collection::vec(
+        prop::collection::btree_map((0..5u128).prop_map(GroupId), edit, 0..5),
+        1..10,
+    )
 }
 
 /// A group as a naive model keeps it.
@@ -234,7 +255,7 @@ impl Modelled {
 
     fn sides(&self, group: GroupId, diff: isize) -> Step {
         let of = |members: &BTreeSet<MemberId>| -> Vec<MemberUpdate> {
-            side(group, members.iter().copied(), diff).collect()
+            super::side(group, members.iter().copied(), diff).collect()
         };
         let mut sides = (of(&self.lake), of(&self.published));
         if self.awaits {
@@ -303,7 +324,7 @@ proptest! {
             prop_assert_eq!(found.len(), standing.len());
             prop_assert_eq!(&found, &kinds);
             for group in moved.iter().filter(|group| kinds.get(group).is_some_and(|kind| *kind != "awaiting")) {
-                prop_assert!(new.contains(group), "the change of {} in epoch {} is lost", group, epoch);
+                prop_assert!(new.contains(group), "the change of {:?} in epoch {} is lost", group, epoch);
             }
         }
     }

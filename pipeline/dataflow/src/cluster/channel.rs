@@ -176,7 +176,7 @@ impl Channel {
         if let (Some(seal), Shutdown::Write | Shutdown::Both) = (&self.seal, how) {
             let mut outgoing = lock(&seal.outgoing);
             lock(&seal.tls).send_close_notify();
-            // Where the other end is gone already, nobody needs to know.
+            // Where the other end has closed already, nobody needs to know.
             let _ = outgoing.write(&seal.tls, &self.stream);
         }
         self.stream.shutdown(how)

@@ -19,7 +19,8 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use super::channel::{Channel, End, Unsealed};
-use super::{ClusterOptions, Trust, frame};
+use super::frame;
+use super::options::{ClusterOptions, Trust};
 use crate::error::{PipelineError, Refused, Stranger};
 
 /// How long a refused call waits before it is tried again.
@@ -254,7 +255,7 @@ impl Meeting<'_> {
                 .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
             {
                 Ok(listener) => break listener,
-                // The name may not be known yet, or the process before this one not be gone.
+                // The name may not be known yet, or the process before this one may still run.
                 Err(error) if self.is_over() => {
                     return Err(PipelineError::Settings(format!(
                         "process {me} cannot listen at {}: {error}; --hosts names an address of this machine for each process",
@@ -282,7 +283,7 @@ impl Meeting<'_> {
                     let answering = std::thread::Builder::new().name("limn:answer".into());
                     let answering = answering.spawn(move || {
                         let answer = party.answer(connection);
-                        // Nobody listens any more when all have called.
+                        // Nobody listens once all have called.
                         let _ = send.send((from.ip(), answer));
                         drop(one);
                     });

@@ -70,7 +70,7 @@ impl Cluster {
             narrations.finish().await?;
         }
         let totals = opening.totals(&stages);
-        // Nobody takes it for lost any more.
+        // From here on no process takes it for lost.
         self.mesh.send_all(&Message::Totals(totals));
         Ok(self.farewell().await)
     }

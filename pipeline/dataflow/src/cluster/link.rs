@@ -38,7 +38,7 @@ impl Link {
         }
     }
 
-    /// The connection is gone before its end, or of no use: nothing goes on here.
+    /// The connection broke before its end, or is of no use: nothing goes on here.
     fn stop<T>(&self, how: &str) -> T {
         self.mesh.suspect(self.peer, how);
         loop {
@@ -101,7 +101,7 @@ impl Stream for Link {
     }
 
     fn shutdown(&self, how: Shutdown) -> io::Result<()> {
-        // Where the other side is gone already, there is nothing to end.
+        // Where the other side has closed already, there is nothing to end.
         let _ = self.channel.shutdown(how);
         Ok(())
     }

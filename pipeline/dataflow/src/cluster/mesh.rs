@@ -16,9 +16,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
 use super::channel::Channel;
+use super::frame;
+use super::options::ClusterOptions;
 use super::terms::Terms;
 use super::totals::Totals;
-use super::{ClusterOptions, frame};
 use crate::error::{Fatal, PipelineError};
 
 /// How often a process says that it is there, at least.
@@ -152,7 +153,7 @@ impl Mesh {
                     if matches!(message, Message::Farewell { .. } | Message::Totals(_)) {
                         peer.is_done.store(true, Ordering::Release);
                     }
-                    // Nobody listens any more when the run is over.
+                    // Nobody listens when the run is over.
                     let _ = inbox.send((process, message));
                 }
                 Err(error) => {
@@ -260,7 +261,7 @@ impl Mesh {
         }
         self.send_all(farewell);
         for (_, peer) in self.others() {
-            // Who is gone already needs no end.
+            // A process that has ended already needs no end.
             let _ = peer.connection.shutdown(Shutdown::Write);
         }
         let until = Instant::now() + FAREWELL;

@@ -12,8 +12,9 @@
 //! processes goes on from there.
 //!
 //! Where the processes have a common [key], every connection is mutual TLS ([channel]). Without one
-//! they meet on one machine only, unless told that nobody else reaches their ports.
+//! they meet on one machine only, unless the options say that nobody else reaches their ports.
 
+mod agreement;
 pub mod channel;
 pub mod connect;
 pub mod follow;
@@ -21,13 +22,12 @@ mod frame;
 pub mod key;
 pub mod link;
 pub mod mesh;
+pub mod options;
 pub mod terms;
 pub mod totals;
 
 use std::any::Any;
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use timely::communication::allocator::ProcessBuilder;
 use timely::communication::allocator::zero_copy::initialize::initialize_networking_from_sockets;
@@ -36,71 +36,12 @@ use tokio_util::sync::CancellationToken;
 
 use self::channel::Channel;
 use self::connect::connect;
-use self::key::ClusterKey;
 use self::link::Link;
 use self::mesh::{Inbox, Mesh, Message};
+use self::options::ClusterOptions;
 use self::terms::Terms;
 use self::totals::Totals;
 use crate::error::{Fatal, PipelineError};
-
-/// Which process of which cluster this is.
-#[derive(Clone, Debug)]
-pub struct ClusterOptions {
-    /// The addresses of all processes, `host:port`, in their order.
-    pub hosts: Vec<String>,
-    /// The number of this one; 0 leads.
-    pub process: usize,
-    /// How long a process may take to come, or be silent, before it is taken for lost.
-    pub silence: Duration,
-    /// Whom it takes for a process of the cluster.
-    pub trust: Trust,
-}
-
-/// Whom the processes of a cluster trust.
-#[derive(Clone, Debug, Default)]
-pub enum Trust {
-    /// Whoever is on this machine, at whose loopback all of them are.
-    #[default]
-    Machine,
-    /// Who has this key.
-    Key(ClusterKey),
-    /// Whoever reaches their ports.
-    Network,
-}
-
-impl ClusterOptions {
-    /// Checks that nobody is trusted by accident.
-    ///
-    /// # Errors
-    /// An address is not of this machine, and nothing protects it.
-    fn check(&self) -> Result<(), PipelineError> {
-        match self.hosts.iter().find(|address| !is_loopback(address)) {
-            Some(address) if matches!(self.trust, Trust::Machine) => {
-                let address = address.clone();
-                Err(PipelineError::Unprotected { address })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// A process as messages name it.
-    fn name(&self, process: usize) -> String {
-        match self.hosts.get(process) {
-            Some(address) => format!("process {process} at {address}"),
-            None => format!("process {process}"),
-        }
-    }
-}
-
-/// Whether an address is of this machine whoever resolves it.
-fn is_loopback(address: &str) -> bool {
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let number = host.parse::<IpAddr>();
-    number.map_or(host.eq_ignore_ascii_case("localhost"), |it| {
-        it.is_loopback()
-    })
-}
 
 /// This process's place among the others, from their meeting to the end of the run.
 #[derive(Debug)]
@@ -262,34 +203,4 @@ impl Drop for Cluster {
 /// For an error that somebody else has taken.
 fn given_up() -> PipelineError {
     PipelineError::Dataflow("the run was given up".into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_loopback;
-
-    #[test]
-    fn only_addresses_of_this_machine_are_loopback() {
-        for address in [
-            "127.0.0.1:1",
-            "127.8.9.1:1",
-            "[::1]:7101",
-            "localhost:80",
-            "LocalHost:80",
-        ] {
-            assert!(is_loopback(address), "{address}");
-        }
-        for address in [
-            "10.0.0.1:1",
-            "0.0.0.0:1",
-            "[::]:1",
-            "[::2]:1",
-            "limn-0.limn:1",
-            "localhost.example:1",
-            "127.0.0.1.example:1",
-            "128.0.0.1:1",
-        ] {
-            assert!(!is_loopback(address), "{address}");
-        }
-    }
 }

@@ -7,8 +7,6 @@ use std::time::Duration;
 
 use timely::worker::Worker;
 
-use crate::job::Job;
-
 /// How long a parked worker sleeps at most in a round before it looks at the job's state again.
 const PARK: Duration = Duration::from_millis(20);
 /// How long between two rounds. What happens then wakes the workers; this is for what was missed.
@@ -33,20 +31,16 @@ impl Sleepers {
 }
 
 /// Wakes the workers when it is dropped.
-pub struct Waking(pub Arc<Job>);
+pub struct Waking(pub Arc<Sleepers>);
 
 impl Drop for Waking {
     fn drop(&mut self) {
-        self.0.sleepers.wake();
+        self.0.wake();
     }
 }
 
-/// Has a worker work, or wait for work.
-pub fn step(worker: &mut Worker, job: &Job, is_busy: bool) {
-    let limit = if is_busy || job.is_in_round() {
-        PARK
-    } else {
-        SLEEP
-    };
+/// Has a worker work, or wait for work: between two rounds longer than while it is `is_busy`.
+pub fn step(worker: &mut Worker, is_busy: bool) {
+    let limit = if is_busy { PARK } else { SLEEP };
     worker.step_or_park(Some(limit));
 }

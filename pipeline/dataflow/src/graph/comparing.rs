@@ -17,8 +17,8 @@ use timely::dataflow::operators::generic::Operator;
 use timely::dataflow::operators::vec::Broadcast;
 
 use crate::changes::Epoch;
-use crate::graph::GraphWork;
 use crate::graph::meeting::MeetingUpdate;
+use crate::graph::updates::GraphWork;
 
 /// Two tables, the lower first.
 type Tables = (TableId, TableId);
@@ -245,10 +245,12 @@ impl Known {
             };
             let was = edges(work, tables, met_before.get(&tables).or(now), was_of);
             let is = edges(work, tables, now, is_of);
-            let (gone, come) = (was.iter(), is.iter());
-            gone.filter(|it| !is.contains(it))
+            let (before, after) = (was.iter(), is.iter());
+            before
+                .filter(|it| !is.contains(it))
                 .for_each(|it| edge(it.clone(), -1));
-            come.filter(|it| !was.contains(it))
+            after
+                .filter(|it| !was.contains(it))
                 .for_each(|it| edge(it.clone(), 1));
         }
     }

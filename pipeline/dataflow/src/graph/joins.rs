@@ -11,30 +11,10 @@ use limn_segment::{IndexStore, Snapshot};
 use tokio::sync::{Mutex, oneshot};
 
 use crate::error::PipelineError;
-use crate::graph::{EdgeUpdate, Graph, GraphSize, MemberUpdate, TableUpdate};
+use crate::graph::keeping::Graph;
+use crate::graph::size::{GraphSize, MostTables};
+use crate::graph::updates::{EdgeUpdate, MemberUpdate, TableUpdate};
 use crate::published::Published;
-
-/// Columns that a lake may have for each table that it may have.
-const COLUMNS_A_TABLE: u64 = 10;
-
-/// How large a lake may be whose joins are looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MostTables(pub u64);
-
-impl MostTables {
-    /// Whether a lake of this size is not too large.
-    pub fn allows(self, size: GraphSize) -> bool {
-        size.tables <= self.0 && size.columns <= self.0.saturating_mul(COLUMNS_A_TABLE)
-    }
-
-    /// What is said of a lake that is too large.
-    pub fn note(self, size: GraphSize) -> String {
-        format!(
-            "what joins is not looked for: the lake has at least {} tables of {} columns, and {} are allowed, with {COLUMNS_A_TABLE} columns each; --join-tables N raises that, at about 6 KB of memory a column",
-            size.tables, size.columns, self.0
-        )
-    }
-}
 
 /// Tables that come and go, and who receives the edges that do.
 pub struct ToCompare {
@@ -86,7 +66,7 @@ impl Joins {
         asked.take()
     }
 
-    /// Whether the dataflow is of no use for joins any more. Asked between two rounds.
+    /// Whether the dataflow can no longer compute joins. Asked between two rounds.
     pub fn are_spent(&self) -> bool {
         let state = self.state.try_lock();
         state.is_ok_and(|state| matches!(*state, State::TooLarge(_)))

@@ -17,13 +17,14 @@ use limn_segment::{
 
 use crate::error::PipelineError;
 use crate::graph::looked_up::{LookedUp, Looking, segment_hash};
-use crate::graph::{EdgeUpdate, MemberUpdate, TableUpdate};
+use crate::graph::size::GraphSize;
+use crate::graph::updates::{EdgeUpdate, MemberUpdate, TableUpdate};
 use crate::sketches::{JoinColumns, SketchedColumns, graph_table};
 
 /// What is kept of a table's row.
 #[derive(Debug)]
 pub struct GraphRow {
-    /// None of a row that says that its table is gone.
+    /// None of a tombstone.
     table: Option<Arc<Table>>,
     /// The names of its columns.
     columns: Box<[Box<str>]>,
@@ -59,25 +60,6 @@ impl HeldValue for GraphRow {
 
     fn of_row(row: TableRecord) -> Self {
         Self::of(&row, &JoinColumns::of(&row))
-    }
-}
-
-/// How large a lake is, as far as joins go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GraphSize {
-    /// Its tables.
-    pub tables: u64,
-    /// Their columns.
-    pub columns: u64,
-}
-
-impl GraphSize {
-    /// The size of tables of so many columns each.
-    pub fn of(tables: impl Iterator<Item = usize>) -> Self {
-        tables.fold(Self::default(), |sum, columns| Self {
-            tables: sum.tables + 1,
-            columns: sum.columns + columns as u64,
-        })
     }
 }
 
@@ -268,7 +250,7 @@ impl Graph {
         before: &[JoinsEntry],
         shards: u32,
     ) -> Result<Vec<JoinsEntry>, SegmentError> {
-        // Another writer may have replaced a file, and its garbage may be gone.
+        // Another writer may have replaced a file, and its garbage may have been collected.
         if let Some(unstored) = &mut self.unstored {
             let lost = self.files.values().filter(|it| !before.contains(it));
             unstored.extend(lost.map(|it| it.shard));

@@ -17,7 +17,7 @@ use limn_segment::{
 };
 
 use crate::error::PipelineError;
-use crate::graph::MemberUpdate;
+use crate::graph::updates::MemberUpdate;
 
 /// Segments that are read at a time.
 const SEGMENTS_IN_FLIGHT: usize = 4;

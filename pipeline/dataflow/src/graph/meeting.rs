@@ -23,8 +23,6 @@ const PAIRS_AT_A_TIME: usize = 1 << 16;
 
 /// A pair that meets, and how often it does more.
 pub type MeetingUpdate = (Meeting, isize);
-/// A member that comes to a band or leaves it.
-pub type MemberUpdate = ((Band, Member), isize);
 
 /// One that comes to a band, or leaves it.
 type Change = (Band, Member, i8);

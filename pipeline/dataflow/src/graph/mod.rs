@@ -8,14 +8,15 @@
 
 mod comparing;
 mod joins;
-mod keeping;
+pub mod keeping;
 mod looked_up;
 mod meeting;
+pub mod size;
 #[cfg(test)]
 mod tests;
+pub mod updates;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use differential_dataflow::{AsCollection, VecCollection};
 use limn_joins::{Band, Edge, Meeting, Member, Table, Way, declared};
@@ -26,24 +27,10 @@ use crate::changes::Epoch;
 use comparing::compared;
 use meeting::pairs;
 
-pub use joins::{Joins, MostTables, ToCompare};
-pub use keeping::{Graph, GraphRow, GraphSize};
+pub use joins::{Joins, ToCompare};
 pub use looked_up::{LookedUp, Looking, segment_hash};
-pub use meeting::MemberUpdate;
-
-/// A table that comes (1) or goes (-1).
-pub type TableUpdate = (Arc<Table>, isize);
-/// An edge that comes or goes.
-pub type EdgeUpdate = (Edge, isize);
-
-/// What the graph has cost.
-#[derive(Debug, Default)]
-pub struct GraphWork {
-    /// Pairs of columns that met, or parted.
-    pub met: AtomicU64,
-    /// Pairs of tables that were compared; one that changes twice, as it was and as it is.
-    pub compared: AtomicU64,
-}
+pub use size::MostTables;
+pub use updates::{EdgeUpdate, GraphWork, MemberUpdate, TableUpdate};
 
 /// The edges between tables, of which some columns are under bands that a [look-up](LookedUp) gave.
 pub fn edges<'scope>(

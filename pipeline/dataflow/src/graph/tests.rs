@@ -15,7 +15,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What happens to tables, by their numbers, in one epoch: each has this content now, or is gone.
+/// What happens to tables, by their numbers, in one epoch: each has this content now, or is
+/// removed.
 type Step = Vec<(u8, Option<u8>)>;
 
 /// Table `number` with one of several contents: keys and references that overlap with those of
@@ -173,9 +174,9 @@ proptest! {
                 }
             }
             let after = looked_up(&now);
-            let gone = before.difference(&after).map(|it| (*it, -1));
+            let removed = before.difference(&after).map(|it| (*it, -1));
             let come = after.difference(&before).map(|it| (*it, 1));
-            steps.push((updates, gone.chain(come).collect()));
+            steps.push((updates, removed.chain(come).collect()));
         }
         let grown = run(workers, steps).pop().unwrap().0;
         let members = looked_up(&now).into_iter().map(|it| (it, 1)).collect();

@@ -21,9 +21,8 @@ use timely::dataflow::operators::generic::Operator;
 
 use super::ContextId;
 use super::store::{Narration, NarrationStore};
-use crate::assemble::TableDraft;
 use crate::changes::Epoch;
-use crate::job::Job;
+use crate::draft::TableDraft;
 
 /// A table with what is known of its columns.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -56,7 +55,7 @@ impl NarratedDraft {
     /// The worker that settles what it carries; one that carries nothing stays where it is.
     fn route(&self, here: usize) -> u64 {
         if self.carries() {
-            self.context as u64
+            self.context.0 as u64
         } else {
             here as u64
         }
@@ -90,10 +89,10 @@ type Stash = BTreeMap<Epoch, (Capability<Epoch>, Vec<NarratedDraft>)>;
 
 /// Turns carried narrations into narrations of the new context. Tables that carry none pass at
 /// once; the others wait for their epoch to be complete, since another table may carry another
-/// text.
+/// text. `narrations` are those of the round under way.
 pub fn settle_aliases<'scope>(
     tables: Stream<'scope, Epoch, Vec<NarratedDraft>>,
-    job: Arc<Job>,
+    narrations: impl Fn() -> Option<Arc<NarrationStore>> + 'static,
 ) -> Stream<'scope, Epoch, Vec<NarratedDraft>> {
     let here = tables.scope().worker().index();
     tables.unary_frontier::<CapacityContainerBuilder<Vec<NarratedDraft>>, _, _, _>(
@@ -125,10 +124,8 @@ pub fn settle_aliases<'scope>(
                         break;
                     }
                     let (capability, mut tables) = entry.remove();
-                    if let Some(stages) = job.stages_or_end()
-                        && let Some(store) = &stages.narrations
-                    {
-                        settle(&mut tables, store);
+                    if let Some(store) = narrations() {
+                        settle(&mut tables, &store);
                     }
                     output
                         .session(&capability)
@@ -163,7 +160,7 @@ fn settle(tables: &mut [NarratedDraft], store: &NarrationStore) {
             continue;
         }
         store.record(NarrationRecord {
-            context: *context,
+            context: context.0,
             position: *position,
             column: column.clone(),
             narration: narration.clone(),
@@ -193,7 +190,7 @@ mod tests {
             [Some(1), None, Some(0)]
         );
         assert_eq!(same(&["a", "x", "a"], &["a", "a"]), [Some(0), Some(2)]);
-        // One of two equal names is gone: which one cannot be known.
+        // One of two columns of equal names was dropped: which one cannot be known.
         assert_eq!(same(&["a", "x", "a"], &["a", "x"]), [None, Some(1)]);
         assert_eq!(same(&["a"], &["a", "a"]), [None, None]);
         assert_eq!(same(&[], &["a"]), [None]);

@@ -294,7 +294,7 @@ impl Asking {
             }
         };
         let unwritten = self.store.record(NarrationRecord {
-            context: answer.context,
+            context: answer.context.0,
             position: answer.position,
             narration: parse_narration(&generated.text, &answer.column),
             column: answer.column,

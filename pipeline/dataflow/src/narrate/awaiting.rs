@@ -1,5 +1,5 @@
-//! Tables that this run has published and that await a narration: what is needed to put them into
-//! words again.
+//! Tables that this run has published and that await a narration: what is needed to describe them
+//! again.
 //!
 //! [`Published`](crate::published::Published) is the index as it was when the run began. A table
 //! that the run itself published has another row, other blocks to delete and other file summaries;

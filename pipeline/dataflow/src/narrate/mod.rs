@@ -17,12 +17,16 @@ pub mod successor;
 pub mod wanted;
 
 use limn_segment::narration_context;
+use serde::{Deserialize, Serialize};
 
 /// The ordered names of a table's columns, by hash: all that a narration depends on beside the
 /// narrator.
-pub type ContextId = u128;
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct ContextId(pub u128);
 
 /// The context that these columns make.
 pub fn context_of(names: &[String]) -> ContextId {
-    narration_context(names.iter().map(String::as_str))
+    ContextId(narration_context(names.iter().map(String::as_str)))
 }

@@ -1,6 +1,6 @@
 //! The narrations that there are: what models have said, in the index, so that they are asked once.
 //!
-//! Nothing is read before the first table is put into words, so an unchanged lake reads nothing. A
+//! Nothing is read before the first table is described, so an unchanged lake reads nothing. A
 //! session keeps what it has read, and reads files that are new. New narrations are written in
 //! small files as they come, and always before an epoch is published whose texts hold them: a
 //! published text is a stored one. At its end a run merges its files into one, which is written
@@ -148,7 +148,7 @@ impl NarrationStore {
 
     async fn load(&self, read: &mut HashSet<String>) -> Result<(), PipelineError> {
         for _ in 0..LISTINGS {
-            let mut gone = false;
+            let mut is_missing = false;
             for (path, _) in self.index.narration_files(&self.narrator).await? {
                 if read.contains(&path) {
                     continue;
@@ -159,10 +159,10 @@ impl NarrationStore {
                         read.insert(path);
                     }
                     // Merged into another file, which a new listing names.
-                    None => gone = true,
+                    None => is_missing = true,
                 }
             }
-            if !gone {
+            if !is_missing {
                 break;
             }
         }
@@ -176,7 +176,7 @@ impl NarrationStore {
     fn take_in(&self, records: Vec<NarrationRecord>) {
         let mut state = self.state();
         for record in records {
-            let context = state.known.entry(record.context).or_default();
+            let context = state.known.entry(ContextId(record.context)).or_default();
             match context.get_mut(&record.position) {
                 Some(known) => {
                     if record.narration < *known {
@@ -194,13 +194,13 @@ impl NarrationStore {
     /// to be written.
     pub fn record(&self, record: NarrationRecord) -> usize {
         let mut state = self.state();
-        let context = state.known.entry(record.context).or_default();
+        let context = state.known.entry(ContextId(record.context)).or_default();
         context.insert(record.position, record.narration.clone());
         state.unwritten.push(record);
         state.unwritten.len()
     }
 
-    /// Lets go of all narrations but those of these contexts; no other may be looked up any more.
+    /// Drops all narrations but those of these contexts; afterwards no other may be looked up.
     pub fn retain(&self, contexts: &HashSet<ContextId>) {
         let mut state = self.state();
         state.is_thinned = true;
@@ -260,7 +260,7 @@ impl NarrationStore {
         }
         let mut records = Vec::new();
         for path in &parts {
-            // A file that is gone was merged by another run: its narrations are in that run's file.
+            // A missing file was merged by another run: its narrations are in that run's file.
             let read = self.index.narrations(&self.narrator, path).await?;
             records.extend(read.into_iter().flatten());
         }

@@ -7,7 +7,8 @@ use limn_segment::Snapshot;
 
 use super::asking::try_out;
 use crate::error::PipelineError;
-use crate::options::{IndexSettings, Narrate, RunOptions};
+use crate::options::{Narrate, RunOptions};
+use crate::settings::IndexSettings;
 
 /// A model whose words are to take the place of others has to answer before these are dropped. It
 /// is returned open. Under [`Narrate::Auto`] the run goes without one that does not answer, and a

@@ -56,7 +56,7 @@ pub struct Open<'a> {
     contexts: BTreeMap<ContextId, Context>,
     /// How many contexts with open columns a group waits for.
     groups: HashMap<GroupId, usize>,
-    /// Groups that wait for nothing any more are sent here.
+    /// Groups that wait for no more narrations are sent here.
     ready: &'a mpsc::Sender<GroupId>,
 }
 

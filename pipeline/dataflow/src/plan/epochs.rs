@@ -6,20 +6,72 @@ use std::sync::Arc;
 
 use limn_lake::{Group, Layout};
 
+use super::group::GroupPlan;
 use super::survey::{Found, Surveyed, ToDo};
-use super::{EpochPlan, GroupPlan, Planner, forgetful_group};
-use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, memberless, side};
+use super::{Planner, forgetful_group};
+use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, MemberUpdate, memberless, side};
 
 /// Objects of the first epoch at most: a run can be searched, and stopped without loss, within a
 /// minute. Each next one may have twice as many, so that a large lake is not cut into very many.
+/// Where the index has tables of the lake, an epoch has all room from the first on.
 const FIRST_OBJECTS: usize = 1024;
+/// Objects of the groups of an epoch at most, for each that may differ.
+const WHOLE: usize = 8;
 
-/// Where epochs are cut: after so many objects or bytes of groups that differ. What stays as it is
-/// costs no epoch anything.
+/// What one epoch feeds into the dataflow.
+#[derive(Debug, Default)]
+pub struct EpochPlan {
+    /// Groups that may have changed.
+    pub groups: Vec<GroupPlan>,
+    /// Updates of the `lake` collection.
+    pub lake: Vec<MemberUpdate>,
+    /// Updates of the `published` collection.
+    pub published: Vec<MemberUpdate>,
+    /// What the one has more than the other, of groups that differ: what publishing the epoch adds
+    /// to the `published` collection.
+    pub differences: Vec<MemberUpdate>,
+    /// Published groups that the run leaves alone and whose tables other settings made: they are
+    /// restated from their rows.
+    pub restated: Vec<GroupId>,
+}
+
+impl EpochPlan {
+    /// Has a tombstone written anew, without contexts that are to be forgotten.
+    pub(super) fn forget(&mut self, group: GroupId) {
+        let (member, diff) = memberless(group);
+        self.published.push((member, diff));
+        self.differences.push((member, -diff));
+    }
+}
+
+/// What of a group differs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Changed {
+    /// Objects that are new or have another version.
+    pub(super) objects: usize,
+    /// Their bytes.
+    pub(super) bytes: u64,
+    /// All objects of the group, which is planned as a whole.
+    pub(super) whole: usize,
+}
+
+impl Changed {
+    /// All of a group.
+    pub(super) fn all_of(group: &Group) -> Changed {
+        let sizes = group.files.iter().map(|file| file.object.size);
+        Changed {
+            objects: group.files.len(),
+            bytes: sizes.fold(0, u64::saturating_add),
+            whole: group.files.len(),
+        }
+    }
+}
+
+/// Where epochs are cut: after so many objects that differ, or bytes of them. What stays as it is
+/// costs no epoch anything but the paths of groups of which something differs.
 pub(super) struct Cuts {
-    objects: usize,
-    bytes: u64,
-    /// Of this epoch, and of any.
+    open: Changed,
+    /// Objects of this epoch, and of any.
     room: usize,
     most_objects: usize,
     most_bytes: u64,
@@ -27,33 +79,33 @@ pub(super) struct Cuts {
 
 impl Cuts {
     pub(super) fn new(planner: &Planner) -> Self {
+        let most_objects = planner.epoch_objects;
         Cuts {
-            objects: 0,
-            bytes: 0,
-            room: FIRST_OBJECTS.min(planner.epoch_objects),
-            most_objects: planner.epoch_objects,
+            open: Changed::default(),
+            room: match planner.published.is_empty() {
+                true => FIRST_OBJECTS.min(most_objects),
+                false => most_objects,
+            },
+            most_objects,
             most_bytes: planner.epoch_bytes,
         }
     }
 
-    /// Whether an epoch begins with the next group, which differs so.
-    pub(super) fn begins(&mut self, group: &Group, differ: Differ) -> bool {
-        let (objects, bytes) = match differ {
-            Differ::Members => {
-                let sizes = group.files.iter().map(|file| file.object.size);
-                (group.files.len(), sizes.sum())
-            }
-            Differ::Awaits | Differ::Not => (0, 0),
+    /// Whether an epoch begins with the next group, of which this differs.
+    pub(super) fn begins(&mut self, changed: Changed) -> bool {
+        let with = Changed {
+            objects: self.open.objects + changed.objects,
+            bytes: self.open.bytes.saturating_add(changed.bytes),
+            whole: self.open.whole + changed.whole,
         };
-        let is_full = self.objects + objects > self.room
-            || self.bytes.saturating_add(bytes) > self.most_bytes;
-        let begins = self.objects > 0 && is_full;
+        let is_full = with.objects > self.room
+            || with.bytes > self.most_bytes
+            || with.whole > self.room.saturating_mul(WHOLE);
+        let begins = self.open.whole > 0 && is_full;
         if begins {
-            (self.objects, self.bytes) = (0, 0);
             self.room = self.room.saturating_mul(2).min(self.most_objects);
         }
-        self.objects += objects;
-        self.bytes = self.bytes.saturating_add(bytes);
+        self.open = if begins { changed } else { with };
         begins
     }
 }
@@ -147,7 +199,8 @@ impl Making {
             let Some(compared) = self.compared(to_do) else {
                 continue;
             };
-            if self.cuts.begins(&compared.group, compared.sides.differ()) {
+            let changed = self.planner.changed(&compared.group, &compared.sides);
+            if self.cuts.begins(changed) {
                 self.next = Some(compared);
                 return (epoch, false);
             }
@@ -177,7 +230,7 @@ impl Making {
             sides,
         } = compared;
         let is_described = matches!(sides.differ(), Differ::Members);
-        sides.feed(epoch, group.key.0);
+        sides.feed(epoch, group.key.into());
         let names_of_others = match is_described {
             true => {
                 let (gone, told) = (&mut self.gone, &mut self.told);
@@ -190,7 +243,7 @@ impl Making {
         let files = (0u32..).zip(&group.files);
         let probed = files.filter(|(_, file)| self.planner.reader.is_probed(file));
         epoch.groups.push(GroupPlan {
-            id: group.key.0,
+            id: group.key.into(),
             probed: probed.map(|(index, _)| index).collect(),
             group,
             takes_over,

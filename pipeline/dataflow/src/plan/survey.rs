@@ -76,7 +76,7 @@ impl<'a> Survey<'a> {
     /// Looks at the next group.
     pub(super) fn look_at(&mut self, arranged: Arranged, plan: &mut Plan) {
         let group = &arranged.group;
-        let id = group.key.0;
+        let id = GroupId::from(group.key);
         let takes_over = self.planner.taken_over(group);
         for published in takes_over.iter().chain([&id]) {
             self.found.gone.remove(published);
@@ -98,7 +98,7 @@ impl<'a> Survey<'a> {
             plan.tables
                 .extend(files.map(|file| file.table_name.to_string()));
         }
-        let differ = self.planner.differ(group, &takes_over);
+        let (differ, changed) = self.planner.difference(group, &takes_over);
         match differ {
             // Nothing is to be told of sides that are equal.
             Differ::Not => return,
@@ -108,7 +108,7 @@ impl<'a> Survey<'a> {
                 plan.files_wanted += files.filter(|file| !file.format.is_log()).count();
             }
         }
-        self.found.epochs += usize::from(self.cuts.begins(group, differ));
+        self.found.epochs += usize::from(self.cuts.begins(changed));
         self.found.to_do.push(ToDo {
             group: match arranged.is_as_laid_out {
                 true => Found::LaidOut(arranged.at),

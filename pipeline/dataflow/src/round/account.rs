@@ -7,7 +7,7 @@ use limn_lake::{Contexts, Ignored, Others};
 use limn_profile::Redact;
 use limn_profile::text::counted;
 
-use super::Round;
+use super::state::Round;
 use crate::changes::GroupId;
 use crate::cluster::totals::Totals;
 use crate::known_failures::KnownFailures;
@@ -163,7 +163,7 @@ impl Round {
             true => self.known_failures(),
             false => KnownFailures::default(),
         };
-        before.and(failed).to_remember()
+        before.and(failed).into_remembered()
     }
 
     /// What is to be said of tables that the run's settings cannot reach.

@@ -43,7 +43,7 @@ pub async fn contents(index: &IndexStore) -> Contents {
         let mut blocks = Vec::new();
         if row.blocks > 0 {
             let entry = snapshot.segments.iter().find(|it| it.path == row.segment);
-            let entry = entry.unwrap_or_else(|| panic!("{}'s segment is gone", row.name));
+            let entry = entry.unwrap_or_else(|| panic!("{}'s segment is missing", row.name));
             if !readers.contains_key(&entry.path) {
                 let reader = SegmentReader::open(&index.store, entry).await.unwrap();
                 readers.insert(entry.path.clone(), reader);

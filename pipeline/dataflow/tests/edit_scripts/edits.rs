@@ -37,7 +37,7 @@ pub enum Edit {
         table: usize,
         file: usize,
     },
-    /// A file's, or all files', column is called otherwise.
+    /// A file's, or all files', column is renamed.
     Rename {
         table: usize,
         files: Which,

@@ -39,7 +39,7 @@ pub struct Table {
     pub format: Format,
     /// The columns that the next file gets.
     pub columns: Vec<Column>,
-    /// Files written so far, gone or not: the number of the next one.
+    /// Files written so far, removed or not: the number of the next one.
     pub next: usize,
     pub files: Vec<String>,
 }
@@ -93,7 +93,8 @@ pub struct Lake {
     scratch: TempDir,
     pub tables: Vec<Table>,
     objects: BTreeMap<String, Object>,
-    /// Files that are gone, and whose rows are the last good ones of a table that is all broken.
+    /// Files that were removed, and whose rows are the last good ones of a table that is all
+    /// broken.
     ghosts: BTreeMap<String, Vec<u8>>,
     /// Data files written or broken since [`Lake::begin_step`], or of which something else is
     /// declared.
@@ -246,7 +247,8 @@ impl Lake {
         }
     }
 
-    /// What is now gone and takes part with its last good version in a table that cannot be read.
+    /// What is now removed and takes part with its last good version in a table that cannot be
+    /// read.
     pub fn set_ghosts<'a>(&mut self, paths: impl Iterator<Item = &'a str>) {
         let ghosts = paths.filter(|path| !self.objects.contains_key(*path));
         let ghosts = ghosts
@@ -254,7 +256,7 @@ impl Lake {
         self.ghosts = ghosts.collect();
     }
 
-    /// Whether a table is described from files that are gone.
+    /// Whether a table is described from removed files.
     pub fn has_ghosts(&self) -> bool {
         !self.ghosts.is_empty()
     }

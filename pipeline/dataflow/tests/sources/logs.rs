@@ -17,19 +17,19 @@ use super::{Damage, Kind, Objects, garbage};
 struct File {
     path: String,
     rows: Vec<Row>,
-    gone: Vec<u64>,
+    deleted: Vec<u64>,
 }
 
 impl File {
     /// Whether it has these rows without some that it has; which they are.
     fn without(&self, rows: &[Row]) -> Option<File> {
         let own = (0..).zip(&self.rows);
-        let gone: Vec<u64> = own
+        let deleted: Vec<u64> = own
             .filter(|(_, row)| !rows.contains(row))
             .map(|(at, _)| at)
             .collect();
-        (gone.len() + rows.len() == self.rows.len()).then(|| File {
-            gone,
+        (deleted.len() + rows.len() == self.rows.len()).then(|| File {
+            deleted,
             ..self.clone()
         })
     }
@@ -65,7 +65,7 @@ impl History {
         for (part, rows) in parts.iter().enumerate() {
             let old = self.files[part].clone();
             let in_place = old.as_ref().and_then(|old| old.without(rows));
-            let new = match in_place.filter(|it| deletes_rows || it.gone.is_empty()) {
+            let new = match in_place.filter(|it| deletes_rows || it.deleted.is_empty()) {
                 _ if rows.is_empty() => None,
                 Some(file) => Some(file),
                 None => {
@@ -75,12 +75,12 @@ impl History {
                     Some(File {
                         path,
                         rows: rows.clone(),
-                        gone: Vec::new(),
+                        deleted: Vec::new(),
                     })
                 }
             };
             let state =
-                |it: &Option<File>| it.as_ref().map(|it| (it.path.clone(), it.gone.clone()));
+                |it: &Option<File>| it.as_ref().map(|it| (it.path.clone(), it.deleted.clone()));
             if state(&old) != state(&new) {
                 self.files[part].clone_from(&new);
                 changes.push(Change { part, old, new });
@@ -111,7 +111,7 @@ impl Delta {
     fn add(&self, file: &File) -> Value {
         let mut add = json!({"path": file.path, "partitionValues": {}, "size": self.0.size(&file.path),
             "modificationTime": 0, "dataChange": true});
-        if let Some(vector) = vector(&file.gone) {
+        if let Some(vector) = vector(&file.deleted) {
             add["deletionVector"] = vector;
         }
         json!({"add": add})
@@ -119,15 +119,15 @@ impl Delta {
 }
 
 /// A deletion vector in the log itself.
-fn vector(gone: &[u64]) -> Option<Value> {
-    let rows: RoaringTreemap = gone.iter().copied().collect();
+fn vector(deleted: &[u64]) -> Option<Value> {
+    let rows: RoaringTreemap = deleted.iter().copied().collect();
     let mut bytes = 1_681_511_377u32.to_le_bytes().to_vec();
     rows.serialize_into(&mut bytes).unwrap();
     let size = bytes.len();
     bytes.resize(size.next_multiple_of(4), 0);
-    (!gone.is_empty()).then(|| {
+    (!deleted.is_empty()).then(|| {
         json!({"storageType": "i", "pathOrInlineDv": z85(&bytes), "sizeInBytes": size,
-            "cardinality": gone.len()})
+            "cardinality": deleted.len()})
     })
 }
 
@@ -185,7 +185,7 @@ impl Kind for Delta {
             if let Some(old) = &change.old {
                 let mut remove =
                     json!({"path": old.path, "dataChange": true, "deletionTimestamp": 0});
-                if let Some(vector) = vector(&old.gone) {
+                if let Some(vector) = vector(&old.deleted) {
                     remove["deletionVector"] = vector;
                 }
                 actions.push(json!({"remove": remove}));
@@ -267,10 +267,10 @@ impl Iceberg {
 
     /// Writes what deletes rows of a file, by their positions.
     fn positions(&mut self, file: &File) -> (String, usize, Option<String>) {
-        let (count, name) = (file.gone.len(), file.path.replace('/', "-"));
+        let (count, name) = (file.deleted.len(), file.path.replace('/', "-"));
         let path = format!("data/{count}-deleted-of-{name}");
-        let of = vec![format!("{LOCATION}/{}", file.path); file.gone.len()];
-        let gone = file.gone.iter().map(|at| *at as i64);
+        let of = vec![format!("{LOCATION}/{}", file.path); file.deleted.len()];
+        let deleted = file.deleted.iter().map(|at| *at as i64);
         let columns = [
             (
                 "file_path",
@@ -280,7 +280,7 @@ impl Iceberg {
             (
                 "pos",
                 2_147_483_545,
-                Arc::new(Int64Array::from_iter_values(gone)),
+                Arc::new(Int64Array::from_iter_values(deleted)),
             ),
         ];
         let bytes = parquet_of(&batch_of(columns.into_iter()));
@@ -314,7 +314,7 @@ impl Kind for Iceberg {
             .map(|it| (it.path.clone(), self.0.size(&it.path), None));
         let data: Vec<_> = data.collect();
         let mut manifests = vec![self.manifest(0, &data)];
-        let fewer = live.iter().filter(|it| !it.gone.is_empty());
+        let fewer = live.iter().filter(|it| !it.deleted.is_empty());
         let deletes: Vec<_> = fewer.map(|file| self.positions(file)).collect();
         if !deletes.is_empty() {
             manifests.push(self.manifest(1, &deletes));

@@ -132,10 +132,10 @@ impl<K: Kind> Ground<K> {
     /// differ.
     async fn lay(&mut self) -> BTreeSet<String> {
         let objects = self.kind.objects(&self.parts);
-        let gone = self.laid.keys().filter(|path| !objects.contains_key(*path));
-        let gone: Vec<String> = gone.cloned().collect();
+        let removed = self.laid.keys().filter(|path| !objects.contains_key(*path));
+        let removed: Vec<String> = removed.cloned().collect();
         let mut touched = BTreeSet::new();
-        for path in gone {
+        for path in removed {
             self.lab.remove(&path).await;
             self.laid.remove(&path);
         }
@@ -333,16 +333,16 @@ async fn conforms(kind: impl Kind) {
                 parts.push((200..205).map(Row::new).collect())
             })
             .await;
-        let gone = Row::called(101, &format!("{DOOMED} 101"));
+        let removed = Row::called(101, &format!("{DOOMED} 101"));
         ground
             .change("another row", |parts| {
-                parts[1] = vec![gone.clone(), Row::new(99)]
+                parts[1] = vec![removed.clone(), Row::new(99)]
             })
             .await;
         ground
             .change("a part fewer", |parts| parts[1].clear())
             .await;
-        assert_is_nowhere(&ground, &gone).await;
+        assert_is_nowhere(&ground, &removed).await;
     }
     damaged(&mut ground).await;
     refused(&mut ground).await;

@@ -83,7 +83,7 @@ impl Dictionaries {
             self.taken += 1;
             let at_hand = content.fetched.get(&(block.offset..block.end())).is_some();
             if self.taken > MOST_MESSAGES && !at_hand {
-                // Of none is known any more whether it is all there.
+                // From here on no dictionary is known to be complete.
                 let all: Vec<i64> = self.types.keys().copied().collect();
                 all.into_iter().for_each(|id| self.leave_out(id));
                 self.taken = blocks.len();

@@ -6,7 +6,7 @@
 //! a book once, and answers with all sheets; the answer is kept while they are read
 //! ([`super::kept`]). The cells ([`cells`]) become a text that is read as any delimited text is.
 //! Formulas are not evaluated, their last results are read. A merged cell's value is in its first
-//! cell. Percentages are fractions. Which of the formats a file has is told by its content;
+//! cell. Percentages are fractions. A file's content decides which of the formats it has;
 //! delimited text that has a spreadsheet's name is read, too.
 
 pub mod answer;

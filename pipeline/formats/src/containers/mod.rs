@@ -43,7 +43,7 @@ use self::kept::Part;
 
 /// An archive with more members is refused.
 const MOST_MEMBERS: u64 = 100_000;
-/// What can be no table is told in so many lines; the others are counted, in one.
+/// Members that can be no table are reported in so many lines; the others are counted, in one.
 const MOST_LINES: usize = 20;
 /// What unpacks to so many times its size is a trap, if it is long.
 const MOST_TIMES: u64 = 1000;
@@ -382,8 +382,8 @@ impl Members {
         }
         match self.found.contains_key(&name) || self.refused.contains_key(&name) {
             true => self.remark(&format!("{name} (again)"), failure),
-            // However many they are: what is not listed is gone, and what it was last would go,
-            // too.
+            // However many they are: what is not listed counts as removed, and its last good
+            // version would be removed, too.
             false => {
                 self.refused.insert(name, (size, failure));
             }

@@ -160,19 +160,19 @@ async fn what_a_member_may_not_be_costs_that_member() {
     let (store, opened) = open("x.zip", zip(&members, ::zip::CompressionMethod::Deflated)).await;
     let opened = opened.unwrap();
     assert_eq!((opened.total, opened.members.len()), (5, 5));
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for member in &opened.members {
         match read(&store, member).await {
             Ok(summary) => assert_eq!((&*member.path, summary.rows), ("x.zip//good.csv", 1)),
             Err(error) => {
                 assert!(member::is_remark(&member.path), "{error}");
                 assert_eq!(error.kind, FileErrorKind::Unsupported);
-                told.push(error.object);
+                reported.push(error.object);
             }
         }
     }
     let odd = ["../out.csv", "../win.csv", "/root.csv", "in.zip"];
-    assert_eq!(told, odd.map(|name| format!("x.zip//{name}")));
+    assert_eq!(reported, odd.map(|name| format!("x.zip//{name}")));
 }
 
 #[tokio::test]
@@ -459,7 +459,7 @@ async fn books_that_cannot_be_opened_are_told_one_by_one() {
     let (_, opened) = open("x.zip", zip(&members, ::zip::CompressionMethod::Deflated)).await;
     let opened = opened.unwrap();
     let unopened: Vec<&str> = opened.unopened().collect();
-    // Of archives within it so many are told as there is room for.
+    // As many of the archives within it are reported as there is room for.
     assert_eq!(unopened.len(), MOST_LINES + 31);
     for name in &names[30..] {
         assert!(

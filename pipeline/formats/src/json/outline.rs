@@ -1,7 +1,7 @@
 //! The structure of a JSON text, found without a parser's stack: where a value ends, and where the
 //! elements of a list are.
 //!
-//! Nothing of what is passed is checked or kept: whoever wants a value parses it. So a text of any
+//! Nothing of what is passed is checked or kept: the reader of a value parses it. So a text of any
 //! depth costs no more than its bytes, and one broken element costs itself.
 
 use std::ops::Range;

@@ -175,7 +175,7 @@ impl Stream {
         Ok(())
     }
 
-    /// The next bytes that are not packed any more: one at least.
+    /// The next unpacked bytes: one at least.
     fn next_block(&mut self) -> Result<(), Stopped> {
         while self.block.is_empty() {
             let Some(packing) = self.packing else {

@@ -151,7 +151,7 @@ fn a_missing_object_is_the_stores_error() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
-    let file = data_file("gone.csv", 10);
+    let file = data_file("removed.csv", 10);
     let result = runtime.block_on(summarise_file(
         &Store::in_memory(),
         &file,

@@ -16,12 +16,12 @@ use crate::Declaration;
 fn read_without(
     path: &str,
     content: Vec<u8>,
-    gone: impl Iterator<Item = u64>,
+    deleted: impl Iterator<Item = u64>,
     scan_budget: u64,
 ) -> FileSummary {
     let mut bytes = vec![0xd1, 0xd3, 0x39, 0x64];
-    let gone: RoaringTreemap = gone.collect();
-    gone.serialize_into(&mut bytes).unwrap();
+    let deleted: RoaringTreemap = deleted.collect();
+    deleted.serialize_into(&mut bytes).unwrap();
     let text = base64::engine::general_purpose::STANDARD.encode(bytes);
     let logged = Logged {
         deletes: vec![Deletes::Inline(text)],
@@ -71,8 +71,8 @@ fn deleted_rows_of_a_large_file_are_nowhere() {
     let avro = avro_files::file(&blocks);
     for scan_budget in [8 << 10, 16 << 20] {
         // Every row that is not divisible by ten.
-        let gone = (0..100_000).filter(|row| row % 10 != 0);
-        let summary = read_without("x.avro", avro.clone(), gone, scan_budget);
+        let deleted = (0..100_000).filter(|row| row % 10 != 0);
+        let summary = read_without("x.avro", avro.clone(), deleted, scan_budget);
         assert_eq!((summary.rows, summary.rows_exact), (10_000, true));
         let is_live = |text: &str| text.parse::<u64>().unwrap() % 10 == 0;
         let (min, max) = range(&summary, "n");

@@ -2,8 +2,8 @@
 //!
 //! A manifest reaches the tables of its directory and of all below; a dictionary those of its
 //! directory: its files, the directory as a table, and, by name only, tables that are folders
-//! there. A README does both: it may be told whole of the tables of its directory, and those below
-//! are told what names them or their folder. So a part of a lake can still be laid out from its own
+//! there. A README does both: the tables of its directory may get the whole of it, and those below
+//! get what names them or their folder. So a part of a lake can still be laid out from its own
 //! objects, the files beside it and what reaches down from above it. What programs write (dbt,
 //! OpenLineage) may be data as well, as far as its path tells; it reaches what lies beside its
 //! folder, and counts as no table where a README's are counted.
@@ -18,7 +18,7 @@ use crate::contexts::{About, SharedKind};
 use crate::place::split_path;
 use crate::reach::is_within;
 
-/// Tables of a directory up to which a README is told whole of each; of more it is told in parts.
+/// Up to so many tables of a directory each get the whole README; more get parts of it.
 pub(super) const MOST_TABLES: usize = 20;
 /// Texts of programs that speak of a table's folder, at most: the nearest.
 const MOST_OF_PROGRAMS: usize = 16;
@@ -54,7 +54,7 @@ pub(super) fn deliver(
             SharedKind::Dictionary => 1,
             _ => 0,
         };
-        // Of many none is told the whole.
+        // Of many tables none gets the whole.
         let own_paths: Vec<String> = match own <= most {
             true => {
                 let own = reached.iter().filter(|(_, is_own)| *is_own);
@@ -169,7 +169,7 @@ fn paths_of<'a>(kind: GroupKind, path: &str, files: impl Iterator<Item = &'a str
     }
 }
 
-/// The other tables of a directory, where one of them is told the whole of a text.
+/// The other tables of a directory, where one of them gets the whole of a text.
 fn others(all: &[String], own: &str, whole: bool) -> Vec<String> {
     let others = all.iter().filter(|path| whole && *path != own);
     others.cloned().collect()

@@ -266,7 +266,7 @@ fn strays_and_other_families_beside_a_family_do_not_matter() {
     ] {
         assert_eq!(shown(&arrange(paths)), expected);
     }
-    // What is told of the shared name is told of them.
+    // What describes the shared name describes them.
     let registered = contexts(&[("d/x", "words"), ("d/x_*", "pattern"), ("d/x_2021", "one")]);
     let objects = [
         "d/a.csv",
@@ -327,18 +327,18 @@ fn people_say_how_files_are_read_and_what_they_are() {
     ];
     let of = |text: &str| arrange(text, &paths);
     let plain = of("tables: []");
-    let told = of("tables: [{files: 'x_[12].csv', header: none, description: About x}]");
+    let described = of("tables: [{files: 'x_[12].csv', header: none, description: About x}]");
     // What is one table is as ever.
-    assert_eq!(shown(&told), shown(&plain));
+    assert_eq!(shown(&described), shown(&plain));
     let family = |layout: &Layout| layout.groups[0].clone();
-    assert_eq!(reaching(&told, "d"), ["About x"]);
+    assert_eq!(reaching(&described, "d"), ["About x"]);
     let declared = |group: &Group| {
         let files = group.files.iter();
         files.filter(|it| it.declared.is_some()).count()
     };
-    assert_eq!(declared(&family(&told)), 2);
+    assert_eq!(declared(&family(&described)), 2);
     // A file that is a table of its own keeps what is said of it, and no other has it.
-    let parts = family(&told).part(|path| path == "d/x_3.csv");
+    let parts = family(&described).part(|path| path == "d/x_3.csv");
     let texts: Vec<usize> = parts.iter().map(|it| it.contexts.len()).collect();
     assert_eq!((parts.len(), texts), (3, vec![0, 1, 1]));
     // Other words change no file, other readings change those that they are of.
@@ -357,13 +357,13 @@ fn people_say_how_files_are_read_and_what_they_are() {
     let other = of("tables: [{files: 'x_[12].csv', header: 1, description: About x}]");
     assert_eq!(
         (
-            differ(&told, &plain),
-            differ(&told, &words),
-            differ(&told, &other)
+            differ(&described, &plain),
+            differ(&described, &words),
+            differ(&described, &other)
         ),
         (2, 0, 2)
     );
-    assert_ne!(members(&told), members(&words));
+    assert_ne!(members(&described), members(&words));
     // Of parts and of what is in a container, too.
     let paths = ["d/part-00000.csv", "d/book.xlsx//2024", "d/day=1/x_1.csv"];
     let found = arrange(

@@ -24,10 +24,10 @@ pub(super) fn passing<'a>(
 ) -> Result<RecordBatch, ArrowError> {
     let mut passing: Option<BooleanArray> = None;
     for (place, test) in tests {
-        let told = test.of(batch.column(place))?;
+        let passes = test.of(batch.column(place))?;
         passing = Some(match passing {
-            Some(before) => and(&before, &told)?,
-            None => told,
+            Some(before) => and(&before, &passes)?,
+            None => passes,
         });
     }
     match passing {

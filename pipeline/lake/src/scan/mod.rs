@@ -96,7 +96,7 @@ pub enum ScanError {
         /// Its path in the lake.
         path: String,
     },
-    /// A file is not there any more.
+    /// A file no longer exists.
     #[error(
         "{path} is missing: it was there when it was indexed; bring the index up to date: limn index"
     )]

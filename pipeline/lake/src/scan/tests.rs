@@ -308,16 +308,16 @@ async fn typed_files_keep_their_types() {
         ("t.arrows", arrow_of(&batch, false)),
     ] {
         let table = table(&[(path, content)]).await;
-        let told = types(&table);
+        let shown = types(&table);
         assert_eq!(
-            told[..3],
+            shown[..3],
             ["id Int32", "price Decimal128(12, 2)", "day Date32"],
             "{path}"
         );
-        assert!(told[3].starts_with("at Timestamp(ms"), "{path}: {told:?}");
-        assert!(told[4].starts_with("list List("), "{path}: {told:?}");
-        assert!(told[5].starts_with("in Struct("), "{path}: {told:?}");
-        assert_eq!(told[6], "name Utf8View", "{path}");
+        assert!(shown[3].starts_with("at Timestamp(ms"), "{path}: {shown:?}");
+        assert!(shown[4].starts_with("list List("), "{path}: {shown:?}");
+        assert!(shown[5].starts_with("in Struct("), "{path}: {shown:?}");
+        assert_eq!(shown[6], "name Utf8View", "{path}");
         assert_eq!(all(&table).await, TYPED, "{path}");
     }
 }
@@ -595,10 +595,10 @@ async fn a_file_that_changed_ends_the_scan() {
     );
     table.0.store.delete("d/n.arrow").await.unwrap();
     let rows = table.scan(Request::default());
-    let gone: Result<Vec<RecordBatch>, ScanError> = rows.try_collect().await;
+    let read: Result<Vec<RecordBatch>, ScanError> = rows.try_collect().await;
     assert!(
-        matches!(&gone, Err(ScanError::Gone { path }) if path == "d/n.arrow"),
-        "{gone:?}"
+        matches!(&read, Err(ScanError::Gone { path }) if path == "d/n.arrow"),
+        "{read:?}"
     );
 }
 
@@ -713,9 +713,9 @@ async fn files_that_others_wrote_are_scanned() {
         let table = TableRows::new(store, vec![(file, summary.clone())], options);
         let (found, report) = batches(&table, Request::default()).await;
         let rows: usize = found.iter().map(RecordBatch::num_rows).sum();
-        let told = (report.damaged(), rows as u64, report.misfits());
-        if told != (Vec::new(), summary.rows, Vec::new()) {
-            wrong.push((name, told, summary.rows));
+        let shown = (report.damaged(), rows as u64, report.misfits());
+        if shown != (Vec::new(), summary.rows, Vec::new()) {
+            wrong.push((name, shown, summary.rows));
         }
         scanned += 1;
     }

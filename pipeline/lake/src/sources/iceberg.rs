@@ -113,7 +113,7 @@ async fn known_by(
         }
         None => None,
     };
-    // Whoever wrote a newer one may not have come to the hint.
+    // The writer of a newer one may not have updated the hint yet.
     Ok(match hinted == number(&newest.path) {
         true => "as its version hint says",
         false => "the one with the highest number, which no version hint confirms",

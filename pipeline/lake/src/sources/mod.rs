@@ -166,16 +166,16 @@ impl<'a> Listed<'a> {
             });
         let asked: Vec<_> = asked.collect();
         let asked: Vec<_> = stream::iter(asked).buffered(ASKED_AT_ONCE).collect().await;
-        let mut gone = Vec::new();
+        let mut removed = Vec::new();
         for (path, format, logged, object) in asked {
             match object {
                 Ok(object) => files.push(LogFile::new(object.into(), format, logged)),
-                Err(error) if error.is_not_found() => gone.push(path),
+                Err(error) if error.is_not_found() => removed.push(path),
                 Err(error) => return Err(FileError::from_store(path, &error)),
             }
         }
-        if let Some(first) = gone.first() {
-            return Err(missing(gone.len(), first));
+        if let Some(first) = removed.first() {
+            return Err(missing(removed.len(), first));
         }
         if is_any && is_any_left_out && files.is_empty() {
             return Ok(Opened::LeftOut);

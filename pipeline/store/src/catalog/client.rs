@@ -41,9 +41,9 @@ const DELEGATION: HeaderName = HeaderName::from_static("x-iceberg-access-delegat
 pub(super) enum Caller {
     /// Nobody in particular.
     Anybody,
-    /// Whoever has this token.
+    /// A caller with this token.
     Bearer(Secret),
-    /// Whoever an OAuth2 server gives one.
+    /// A caller that an OAuth2 server gives a token.
     Client(Grant),
 }
 
@@ -112,8 +112,8 @@ impl Client {
         self.counters.get_or_init(|| Arc::clone(counters));
     }
 
-    /// The answer to a GET request, signed where there is a signer. `with_credentials` asks for what
-    /// the table's files can be read with.
+    /// The answer to a GET request, signed where there is a signer. `with_credentials` asks for
+    /// what the table's files can be read with.
     pub(super) async fn get(
         &self,
         url: &Url,

@@ -138,7 +138,7 @@ impl Catalog {
     async fn look_into(&self, namespace: Namespace, folder: &str) -> Result<Inside, CatalogError> {
         let mut inside = Inside::default();
         match self.look_into_all(&namespace, folder, &mut inside).await {
-            // It is gone by now.
+            // It was removed meanwhile.
             Err(error) if !namespace.is_empty() && error.is_status(&[StatusCode::NOT_FOUND]) => {}
             // What is in it stays as it is.
             Err(error) if !namespace.is_empty() && error.is_status(&[StatusCode::FORBIDDEN]) => {
@@ -234,7 +234,7 @@ impl Catalog {
         )))
     }
 
-    /// A table's metadata file of now; none of a table that is gone.
+    /// A table's current metadata file; none of a table that was removed.
     async fn object(&self, namespace: &[String], name: &str, wanted: &Wanted) -> Option<Item> {
         let folder = format!("{}/{name}", namespace.join("/"));
         let mut object = ObjectInfo {
@@ -254,10 +254,10 @@ impl Catalog {
             }
             Err(error) if error.is_status(&[StatusCode::NOT_FOUND]) => None,
             Err(error) => {
-                let told = self.explain(&folder, &error);
+                let explained = self.explain(&folder, &error);
                 Some(Err(match error.is_of_one() {
-                    true => told.of_an_entry().at(folder),
-                    false => told,
+                    true => explained.of_an_entry().at(folder),
+                    false => explained,
                 }))
             }
         }

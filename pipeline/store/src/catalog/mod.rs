@@ -72,7 +72,7 @@ pub(crate) struct Catalog {
     api: OnceCell<Api>,
     tables: Mutex<HashMap<String, Arc<Table>>>,
     stores: Mutex<HashMap<String, Store>>,
-    /// Held by whoever asks for a table that is not known.
+    /// Held by the request that asks for an unknown table.
     asking: tokio::sync::Mutex<()>,
 }
 
@@ -82,7 +82,7 @@ struct Api {
     root: Url,
     /// Settings of all tables.
     of_all: Properties,
-    /// Whoever signs requests, where they are signed.
+    /// The signer of requests, where they are signed.
     signer: Option<Signer>,
 }
 
@@ -210,7 +210,7 @@ impl Catalog {
         })
     }
 
-    /// Whoever signs requests to a catalog with these settings.
+    /// The signer of requests to a catalog with these settings.
     fn signer(&self, settings: &Properties) -> std::result::Result<Option<Signer>, CatalogError> {
         Signer::of(settings, self.signs, &self.access, &self.variables)
     }

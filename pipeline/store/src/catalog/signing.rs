@@ -1,5 +1,5 @@
-//! Requests that a catalog wants signed by AWS (Signature Version 4): those of Glue's and S3 Tables'
-//! catalogs, and of others that say so in their settings (`rest.sigv4-enabled`).
+//! Requests that a catalog wants signed by AWS (Signature Version 4): those of Glue's and S3
+//! Tables' catalogs, and of others that say so in their settings (`rest.sigv4-enabled`).
 //!
 //! The credentials are those that S3 is read with. Signed is what goes to the host that the user
 //! has named, or to AWS's own two: an index may come from others, and it names the catalog.
@@ -92,7 +92,7 @@ pub(super) fn are_wanted(settings: &Properties) -> bool {
     is("rest.sigv4-enabled", "true") || is("rest.auth.type", "sigv4")
 }
 
-/// Whoever signs.
+/// The signer.
 pub(super) struct Signer {
     credentials: AwsCredentialProvider,
     service: String,

@@ -47,7 +47,7 @@ impl Disk for Watched {
 }
 
 impl Watched {
-    /// The power is cut: names that were not kept are gone, and so is content.
+    /// The power is cut: names that were not kept are lost, and so is content.
     fn cut(&self, folder: &FsPath) {
         let kept = self.kept.lock().unwrap();
         let inode = std::fs::metadata(folder).unwrap().ino();

@@ -78,7 +78,7 @@ pub(crate) fn open(
     }
 }
 
-/// Options that mean nothing where nobody signs or pays are refused: whoever gives them means
+/// Options that mean nothing where nobody signs or pays are refused: a person who gives them means
 /// another place.
 fn no_such_access(location: &str, what: &str, access: &Access) -> Result<(), StoreError> {
     let cause = if access.requester_pays {

@@ -65,7 +65,7 @@ fn settings(variables: &Variables) -> impl Iterator<Item = (AmazonS3ConfigKey, &
     named.filter_map(|(name, value)| Some((name.to_ascii_lowercase().parse().ok()?, value)))
 }
 
-/// Whoever gives the credentials that S3 is read with, for another service of AWS: the `AWS_*`
+/// The provider of the credentials that S3 is read with, for another service of AWS: the `AWS_*`
 /// variables, a role's token, the machine's service. Nothing is requested.
 pub(crate) fn credentials(
     access: &Access,

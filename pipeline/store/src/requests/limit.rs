@@ -2,7 +2,7 @@
 //! has so many sockets.
 //!
 //! A request has its place from when it is sent until its answer has been read to the end or is let
-//! go of. So a listing holds one for each page and none between pages, and whoever waits for a
+//! go of. So a listing holds one for each page and none between pages, and a task that waits for a
 //! place holds none: nobody waits for ever. The library's own limit counts whole listings and
 //! would.
 

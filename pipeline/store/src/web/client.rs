@@ -189,7 +189,7 @@ impl Client {
             }
             let mebibytes = u32::try_from(length.unwrap_or(0) >> 20).unwrap_or(LONG_AT_ONCE);
             let room = self.memory.acquire_many(mebibytes.min(LONG_AT_ONCE)).await;
-            let _room = room.map_err(|_| WebError::Nonsense("nobody reads it any more"))?;
+            let _room = room.map_err(|_| WebError::Nonsense("nobody reads the answer"))?;
             let failed = |error: reqwest::Error| self.failure(&error);
             while let Some(piece) = response.chunk().await.map_err(failed)? {
                 if (content.len() + piece.len()) as u64 > most {

@@ -149,7 +149,7 @@ fn unknown(path: String) -> ObjectInfo {
     }
 }
 
-/// The server's facts about a file; none of one that is gone since its folder was read.
+/// The server's facts about a file; none of one that was removed since its folder was read.
 async fn about(store: Store, path: String, busy: Arc<AtomicUsize>) -> Option<Item> {
     match store.client.head(&store.key(&path)).await {
         Ok(meta) => Some(Ok(store.info(meta, &path))),

@@ -192,7 +192,7 @@ impl Web {
                 let answer = self.client.ask(&url, Asked::Whole(MOST_WHOLE)).await?;
                 Ok(answer.facts)
             }
-            // Whoever reads it gets the error.
+            // The reader gets the error.
             Err(WebError::NoParts(size)) => Ok(Facts {
                 size: Some(size),
                 etag: None,
@@ -235,7 +235,7 @@ fn knows_no_head(status: StatusCode) -> bool {
     refusals.contains(&status)
 }
 
-/// The part that was asked for of a file that came whole.
+/// The requested part of a file that the server sent whole.
 fn cut(
     facts: &Facts,
     content: &Bytes,

@@ -161,7 +161,7 @@ async fn a_folder_is_its_page_and_those_below() {
     assert_eq!(
         wrong,
         [(entry, Some("a%2Fb.csv")), (entry, Some("sub/none"))],
-        "a folder that is gone and linked to may be back tomorrow"
+        "a removed folder that is linked to may be back tomorrow"
     );
     assert_eq!(
         store.object_url("b ü.csv"),

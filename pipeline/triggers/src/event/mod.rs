@@ -49,7 +49,7 @@ pub(crate) enum Unreadable {
     Shape { shape: &'static str, detail: String },
     #[error("it is neither a notification of S3 nor an event of EventBridge nor limn's own form")]
     Unknown,
-    /// Whoever follows its link acts on a stranger's word, so nobody does.
+    /// Following its link would trust a stranger's word, so limn does not.
     #[error("it asks to confirm a subscription of SNS, and limn follows no links")]
     Confirmation,
 }

@@ -9,7 +9,8 @@ use url::Url;
 
 use crate::error::{TriggerError, TriggerErrorKind};
 
-/// Whoever gives credentials for S3: the `AWS_*` variables, a role's token, the machine's service.
+/// The provider of credentials for S3: the `AWS_*` variables, a role's token, the machine's
+/// service.
 pub(super) fn credentials(
     variables: &[(String, String)],
 ) -> Result<AwsCredentialProvider, TriggerError> {

@@ -1,4 +1,4 @@
-//! What is asked of a queue: messages, and what becomes of them.
+//! Requests to a queue: receiving messages, and deciding what becomes of them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -138,7 +138,7 @@ impl Queue {
     }
 
     /// Asks for a change of a batch, several times if need be. A message that has a newer receipt,
-    /// or is gone, is no error.
+    /// or was deleted, is no error.
     async fn change_batch(&self, action: &str, request: &Value) -> Result<(), TriggerError> {
         let mut failures = 0;
         loop {

@@ -1,5 +1,5 @@
 //! Semantic operators by a real model over real columns, part of which it does not see: what is
-//! right, what was told beforehand and spent, what is gained by asking many at once, and what
+//! right, what was estimated and spent, what is gained by asking many at once, and what
 //! hostile text turns.
 //!
 //! ```sh

@@ -1,4 +1,4 @@
-//! Runs a stage as a plan does: told, run, and run again.
+//! Runs a stage as a plan does: estimated, run, and run again.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -69,7 +69,7 @@ impl Bench {
         Value::Object(rows.clone())
     }
 
-    /// A stage's rows, and what was told, spent, and spent by the same stage again.
+    /// A stage's rows, and what was estimated, spent, and spent by the same stage again.
     ///
     /// # Errors
     /// It fails, or the second run asks or gives anything else.
@@ -85,7 +85,7 @@ impl Bench {
             let embedder = Arc::clone(&self.embedder);
             Asker::new(Arc::clone(&self.model), Arc::clone(&kept) as _).with_embedder(embedder)
         };
-        let told = estimate(&asker(), &operation, inputs).await?;
+        let estimated = estimate(&asker(), &operation, inputs).await?;
         let computed = self.model.usage().computed_prompt_tokens;
         let first = asker();
         let began = Instant::now();
@@ -98,19 +98,19 @@ impl Bench {
             return Err(format!("{name}: the second run differs").into());
         }
         self.keep(name, &output)?;
-        let off = |told: u64, spent: u64| rounded(told as f64 / spent.max(1) as f64);
+        let off = |estimated: u64, spent: u64| rounded(estimated as f64 / spent.max(1) as f64);
         let (all_told, all_spent) = (
-            told.prompt_tokens + told.generated_tokens,
+            estimated.prompt_tokens + estimated.generated_tokens,
             spent.prompt_tokens + spent.generated_tokens,
         );
         let took = json!({
-            "told": {"calls": told.calls, "prompt_tokens": told.prompt_tokens,
-                     "generated_tokens": told.generated_tokens},
+            "told": {"calls": estimated.calls, "prompt_tokens": estimated.prompt_tokens,
+                     "generated_tokens": estimated.generated_tokens},
             "spent": {"calls": spent.calls, "prompt_tokens": spent.prompt_tokens,
                       "generated_tokens": spent.generated_tokens},
-            "told_for_spent": {"calls": off(told.calls, spent.calls),
-                               "prompt_tokens": off(told.prompt_tokens, spent.prompt_tokens),
-                               "generated_tokens": off(told.generated_tokens, spent.generated_tokens),
+            "told_for_spent": {"calls": off(estimated.calls, spent.calls),
+                               "prompt_tokens": off(estimated.prompt_tokens, spent.prompt_tokens),
+                               "generated_tokens": off(estimated.generated_tokens, spent.generated_tokens),
                                "tokens": off(all_told, all_spent)},
             "failed": output.failed, "seconds": rounded(seconds),
             "calls_per_second": rounded(spent.calls as f64 / seconds),

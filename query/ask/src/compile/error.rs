@@ -13,7 +13,7 @@ pub enum NotCompiled {
     /// It is no query that reads.
     #[error(transparent)]
     Sql(#[from] SqlError),
-    /// A function stands where its rows cannot be told apart from the rest of the statement.
+    /// A function stands where its rows cannot be distinguished from the rest of the statement.
     #[error("{function} cannot stand {place}: it stands {}", .function.stands())]
     Place {
         /// The function.

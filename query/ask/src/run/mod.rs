@@ -47,9 +47,11 @@ pub enum Event<'a> {
         of: usize,
     },
     /// What the stages that need a model will cost.
-    Told {
+    #[serde(rename = "told")]
+    Estimated {
         /// Calls and tokens.
-        told: &'a Told,
+        #[serde(rename = "told")]
+        estimate: &'a CostEstimate,
     },
     /// A stage has ended.
     StageFinished {
@@ -123,7 +125,8 @@ pub enum RunError {
 
 /// What a plan will cost, as far as it was not paid already.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
-pub struct Told {
+#[schema(as = Told)]
+pub struct CostEstimate {
     /// Questions to a model.
     pub calls: u64,
     /// Questions whose answers are kept from before.
@@ -229,8 +232,8 @@ impl<'a> Runner<'a> {
     ///
     /// # Errors
     /// A statement over rows that are assumed fails.
-    pub async fn told(&self, asker: &Asker) -> Result<Told, RunError> {
-        let mut told = Told::default();
+    pub async fn estimate(&self, asker: &Asker) -> Result<CostEstimate, RunError> {
+        let mut total = CostEstimate::default();
         let mut assumed: HashMap<&str, RecordBatch> = HashMap::new();
         for stage in self.checked.stages() {
             if self.done.contains_key(&stage.name) {
@@ -252,12 +255,12 @@ impl<'a> Runner<'a> {
                     let inputs: Vec<RecordBatch> = read.iter().map(|it| rows(it)).collect();
                     let estimate = semantic::estimate(asker, operation, &inputs).await;
                     let estimate = estimate.map_err(|cause| estimating(stage, cause))?;
-                    told.calls += estimate.calls;
-                    told.kept += estimate.kept;
-                    told.prompt_tokens += estimate.prompt_tokens;
-                    told.generated_tokens += estimate.generated_tokens;
+                    total.calls += estimate.calls;
+                    total.kept += estimate.kept;
+                    total.prompt_tokens += estimate.prompt_tokens;
+                    total.generated_tokens += estimate.generated_tokens;
                     if (is_guess || operation.asks_by_answers()) && estimate.calls > 0 {
-                        told.guessed.push(stage.name.clone());
+                        total.guessed.push(stage.name.clone());
                     }
                     let schema = self.checked.schema(&stage.name);
                     assumed::rows(
@@ -269,7 +272,7 @@ impl<'a> Runner<'a> {
             };
             assumed.insert(&stage.name, rows);
         }
-        Ok(told)
+        Ok(total)
     }
 
     /// Runs the stages that have not run.

@@ -73,7 +73,7 @@ fn replace(path: &Path, old: &File, records: &[KeyRecord]) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
     let beside = PathBuf::from(beside);
-    // Left by somebody who was killed: whoever has the lock is the only one to write it.
+    // Left by a killed process: only the holder of the lock writes it.
     match fs::remove_file(&beside) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}

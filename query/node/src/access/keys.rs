@@ -215,7 +215,7 @@ impl KeyFile {
                 self.set(by_id(records));
             }
             Err(error) if is_gone => {
-                tracing::error!(%error, "the file of keys is gone: no key is valid");
+                tracing::error!(%error, "the file of keys does not exist: no key is valid");
                 looked.1 = None;
                 self.set(HashMap::new());
             }

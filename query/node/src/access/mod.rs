@@ -1,9 +1,9 @@
 //! Who may see what: callers, the tables they may see, and their rights.
 //!
 //! A caller is known by an API key ([`KeyFile`]) or a token of an issuer ([`Issuer`]), or is
-//! whoever can reach a node that asks for neither. What a caller may see is decided before anything
-//! is ranked, counted or looked up: a request works on a [`View`](crate::live::View) that holds the
-//! allowed tables only, so there is nothing to leak.
+//! anyone who can reach a node that asks for neither. What a caller may see is decided before
+//! anything is ranked, counted or looked up: a request works on a [`View`](crate::live::View) that
+//! holds the allowed tables only, so there is nothing to leak.
 
 mod key_edit;
 mod keys;
@@ -23,7 +23,7 @@ use crate::problem::{Code, Problem};
 
 pub use key_edit::edit_records;
 pub use keys::{KeyError, KeyFile, KeyRecord, NewKey, read_records};
-pub use oidc::{Issuer, IssuerError, IssuerOptions};
+pub use oidc::{Issuer, IssuerError, IssuerOptions, IssuerTrouble};
 pub use rate::Rates;
 pub use share::{Share, Shares};
 pub use turns::{Turn, Turns};
@@ -69,17 +69,20 @@ impl fmt::Display for Right {
     }
 }
 
-impl std::str::FromStr for Right {
-    type Err = String;
+/// A text that names no [`Right`].
+#[derive(Debug, thiserror::Error)]
+#[error("'{0}' is no right; there are search, rows, ask, describe and admin")]
+pub struct UnknownRight(String);
 
-    fn from_str(text: &str) -> Result<Right, String> {
+impl std::str::FromStr for Right {
+    type Err = UnknownRight;
+
+    fn from_str(text: &str) -> Result<Right, UnknownRight> {
         let known = Right::ALL.into_iter();
         known
             .into_iter()
             .find(|right| right.to_string() == text)
-            .ok_or_else(|| {
-                format!("'{text}' is no right; there are search, rows, ask, describe and admin")
-            })
+            .ok_or_else(|| UnknownRight(text.to_owned()))
     }
 }
 
@@ -174,7 +177,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Whoever reaches a node that asks for no key.
+    /// Anyone who reaches a node that asks for no key.
     pub fn anyone() -> Caller {
         Caller {
             id: "anyone".into(),

@@ -2,7 +2,7 @@
 //!
 //! Tables are those of the caller's view, looked up or found before anything is read of them. Who
 //! may not read values gets columns alone. What was counted of a table is kept in this process, by
-//! the version of its files: whoever is given of it has been let in before.
+//! the version of its files: a caller that gets it has passed the access check before.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -137,7 +137,7 @@ pub async fn cells(
     };
     if keys.is_empty() {
         let prefix = request.prefix.as_deref();
-        let empty = prefix.filter(|it| grant.view.shelf.under(it).next().is_none());
+        let empty = prefix.filter(|it| grant.view.table_list.under(it).next().is_none());
         notes.push(empty.map_or_else(
             || "no table was found for the question".to_owned(),
             |prefix| format!("no table lies at '{}' or below it", one_line(prefix)),
@@ -152,7 +152,7 @@ pub async fn cells(
     for key in keys {
         match (records.remove(&key), columns.remove(&key)) {
             (Some(record), Some(columns)) => tables.push((record, columns)),
-            // Its row is gone since, or another limn has written it.
+            // Its row was removed since, or another limn has written it.
             _ => notes.push(format!("'{}' cannot be read now", one_line(&key.name))),
         }
     }

@@ -63,7 +63,7 @@ pub struct Diff {
     pub renamed: Vec<TableRename>,
     /// Tables that are other than they were.
     pub changed: Vec<TableDiff>,
-    /// Tables that are gone.
+    /// Tables that were removed.
     pub vanished: Vec<TableDiff>,
 }
 
@@ -76,7 +76,7 @@ pub struct Counts {
     pub renamed: usize,
     /// Those that are other than they were.
     pub changed: usize,
-    /// Those that are gone.
+    /// Those that were removed.
     pub vanished: usize,
 }
 
@@ -95,11 +95,11 @@ pub struct TableDiff {
     pub columns: Vec<ColumnChange>,
     /// Texts about it that are new.
     pub contexts_added: usize,
-    /// Texts about it that are gone.
+    /// Texts about it that were removed.
     pub contexts_removed: usize,
     /// Why it cannot be read since; empty where it can be again.
     pub unreadable: Option<String>,
-    /// The names of tables that are gone and whose files it has.
+    /// The names of removed tables whose files it has.
     pub replaces: Vec<String>,
 }
 
@@ -461,11 +461,11 @@ async fn life(
         Err(missing) if missing.code == Code::NotFound => missing,
         Err(problem) => return Err(problem),
     };
-    // Of the whole index: the caller's tables of a lake may all be gone.
+    // Of the whole index: all of the caller's tables of a lake may have been removed.
     let whole = node.live.whole();
     let lakes = match &request.lake {
         Some(lake) => vec![lake.as_str()],
-        None => whole.shelf.lakes(),
+        None => whole.table_list.lakes(),
     };
     for lake in lakes {
         let key = TableKey {
@@ -527,7 +527,7 @@ fn lines(diff: &TableDiff) -> Vec<String> {
     }
     if diff.contexts_added + diff.contexts_removed > 0 {
         lines.push(format!(
-            "texts about it: {} new, {} gone",
+            "texts about it: {} new, {} removed",
             diff.contexts_added, diff.contexts_removed
         ));
     }

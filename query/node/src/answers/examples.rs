@@ -10,7 +10,7 @@ use super::Grant;
 use crate::access::Right;
 use crate::names::last_part;
 use crate::problem::Problem;
-use crate::shelf::Facts;
+use crate::table_list::Facts;
 
 /// Questions of one answer.
 const QUESTIONS: usize = 6;
@@ -91,7 +91,7 @@ pub fn examples(grant: &Grant) -> Result<Examples, Problem> {
     grant.require(Right::Search)?;
     // The best of each folder at the top; the first of equals.
     let mut best: BTreeMap<&str, (usize, String)> = BTreeMap::new();
-    for table in grant.view.shelf.tables().take(TABLES) {
+    for table in grant.view.table_list.tables().take(TABLES) {
         let top = table.key.name.split('/').next().unwrap_or_default();
         let Some((worth, question)) = question(&table) else {
             continue;

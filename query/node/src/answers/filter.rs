@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::kinds::{check_column_type, check_format};
 use super::short_enough;
 use crate::problem::Problem;
-use crate::shelf::{Facts, Shelf};
+use crate::table_list::{Facts, TableList};
 
 /// Bytes of the words that names are searched for.
 const WORDS: usize = 400;
@@ -73,12 +73,12 @@ impl Filter {
     }
 
     /// That it asks for what there can be.
-    pub(super) fn check(&self, shelf: &Shelf) -> Result<(), Problem> {
+    pub(super) fn check(&self, table_list: &TableList) -> Result<(), Problem> {
         if let Some(format) = &self.format {
-            check_format(format, shelf)?;
+            check_format(format, table_list)?;
         }
         if let Some(column_type) = &self.column_type {
-            check_column_type(column_type, shelf)?;
+            check_column_type(column_type, table_list)?;
         }
         Ok(())
     }
@@ -165,12 +165,12 @@ pub struct RowsCount {
 }
 
 /// Counts tables by what they are.
-pub(super) fn facets(shelf: &Shelf, filter: &Filter, now: DateTime<Utc>) -> Facets {
+pub(super) fn facets(table_list: &TableList, filter: &Filter, now: DateTime<Utc>) -> Facets {
     let mut formats: BTreeMap<&str, u64> = BTreeMap::new();
     let mut folders: BTreeMap<String, u64> = BTreeMap::new();
     let since = DAYS.map(|days| (now - Duration::days(days)).timestamp_millis());
     let (mut young, mut rows) = ([0; DAYS.len()], [0; ROWS.len()]);
-    for table in shelf.tables() {
+    for table in table_list.tables() {
         let lacks = filter.lacks(&table);
         let but = |but: Lacks| lacks.only(but);
         if but(Lacks {

@@ -181,7 +181,7 @@ pub async fn joins(
                 lake: lake.clone(),
                 name: name.to_owned(),
             };
-            view.shelf.get(&key).is_some()
+            view.table_list.get(&key).is_some()
         };
         let sees = |edge: &JoinRecord| {
             (shows || edge.evidence == Evidence::Declared)

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::problem::{Problem, shortened};
-use crate::shelf::Shelf;
+use crate::table_list::TableList;
 
 const FORMATS: &[&str] = &[
     "arrow",
@@ -39,8 +39,8 @@ const TYPES: &[&str] = &[
 ///
 /// # Errors
 /// A word for none.
-pub(super) fn check_format(asked: &str, shelf: &Shelf) -> Result<(), Problem> {
-    let there = shelf.tables().map(|table| table.format);
+pub(super) fn check_format(asked: &str, table_list: &TableList) -> Result<(), Problem> {
+    let there = table_list.tables().map(|table| table.format);
     check("format", asked, FORMATS, there)
 }
 
@@ -48,8 +48,8 @@ pub(super) fn check_format(asked: &str, shelf: &Shelf) -> Result<(), Problem> {
 ///
 /// # Errors
 /// A word for none.
-pub(super) fn check_column_type(asked: &str, shelf: &Shelf) -> Result<(), Problem> {
-    let there = shelf.tables().flat_map(|table| table.columns());
+pub(super) fn check_column_type(asked: &str, table_list: &TableList) -> Result<(), Problem> {
+    let there = table_list.tables().flat_map(|table| table.columns());
     let there = there.map(|column| column.data_type);
     check("column_type", asked, TYPES, there)
 }
@@ -119,14 +119,14 @@ mod tests {
 
     #[test]
     fn an_unknown_word_is_refused_with_those_that_there_are() {
-        let shelf = Shelf::default();
+        let table_list = TableList::default();
         for asked in ["csv", "CSV", "JsonLines", "parquet", "Arrow", "avro", "ORC"] {
-            check_format(asked, &shelf).unwrap();
+            check_format(asked, &table_list).unwrap();
         }
-        check_column_type("Integer", &shelf).unwrap();
-        let refused = check_column_type("int", &shelf).unwrap_err();
+        check_column_type("Integer", &table_list).unwrap();
+        let refused = check_column_type("int", &table_list).unwrap_err();
         assert!(refused.remedy.contains("boolean, date, float, integer"));
-        let refused = check_format("xlsx", &shelf).unwrap_err();
+        let refused = check_format("xlsx", &table_list).unwrap_err();
         assert_eq!(refused.message, "format is 'xlsx'");
         assert_eq!(
             refused.remedy,

@@ -13,7 +13,7 @@ use super::{Grant, TableLine, bounded, short_enough, time};
 use crate::access::Right;
 use crate::families::{FamilyId, LEAST, common_name};
 use crate::problem::Problem;
-use crate::shelf::Facts;
+use crate::table_list::Facts;
 
 /// Tables of a list.
 const MOST: usize = 1_000;
@@ -195,8 +195,8 @@ pub fn list(grant: &Grant, request: &ListRequest) -> Result<Listing, Problem> {
     grant.require(Right::Search)?;
     let limit = bounded("limit", request.limit, 100, MOST)?;
     let filter = filter(request)?;
-    let shelf = &grant.view.shelf;
-    filter.check(shelf)?;
+    let table_list = &grant.view.table_list;
+    filter.check(table_list)?;
     let family = match request.family.as_deref() {
         None => None,
         Some(id) => Some(FamilyId::parse(id).ok_or_else(|| {
@@ -206,15 +206,15 @@ pub fn list(grant: &Grant, request: &ListRequest) -> Result<Listing, Problem> {
             )
         })?),
     };
-    let fitting = shelf.tables().enumerate().filter(|(place, table)| {
-        family.is_none_or(|family| shelf.families().of(*place) == Some(family))
+    let fitting = table_list.tables().enumerate().filter(|(place, table)| {
+        family.is_none_or(|family| table_list.families().of(*place) == Some(family))
             && filter.allows(table)
     });
     let mut count = 0;
     let fitting = fitting.inspect(|_| count += 1);
     let fold = request.fold && family.is_none();
     let mut entries = entries(fitting, |place| match fold {
-        true => shelf.families().of(place),
+        true => table_list.families().of(place),
         false => None,
     });
     let sort = request.sort.unwrap_or_default();
@@ -238,7 +238,7 @@ pub fn list(grant: &Grant, request: &ListRequest) -> Result<Listing, Problem> {
         count,
         facets: request
             .facets
-            .then(|| facets(shelf, &filter, chrono::Utc::now())),
+            .then(|| facets(table_list, &filter, chrono::Utc::now())),
     })
 }
 

@@ -76,7 +76,7 @@ pub fn tree(grant: &Grant, request: &TreeRequest) -> Result<Tree, Problem> {
     let after = request.after.as_deref().unwrap_or_default();
     let after = short_enough("after", after, PATH)?;
     let limit = bounded("limit", request.limit, OF_A_FOLDER, OF_A_FOLDER)?;
-    let (mut folders, mut tables) = grant.view.shelf.folder(prefix);
+    let (mut folders, mut tables) = grant.view.table_list.folder(prefix);
     let below: u64 = folders.iter().map(|folder| folder.tables).sum();
     let count = below + tables.len() as u64;
     folders.retain(|folder| folder.path.as_str() > after);
@@ -172,12 +172,12 @@ pub fn suggest(grant: &Grant, request: &Suggest) -> Result<Suggestions, Problem>
         return Ok(Suggestions { suggestions });
     };
     let columns: Vec<(&str, u32)> = {
-        let mut columns: Vec<(&str, u32)> = grant.view.shelf.column_names(word).collect();
+        let mut columns: Vec<(&str, u32)> = grant.view.table_list.column_names(word).collect();
         columns.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         columns.truncate(limit.div_ceil(3));
         columns
     };
-    let tables = grant.view.shelf.suggested(word, limit - columns.len());
+    let tables = grant.view.table_list.suggested(word, limit - columns.len());
     suggestions.extend(tables.map(|table| Suggestion {
         text: table.key.name.to_owned(),
         kind: SuggestionKind::Table,

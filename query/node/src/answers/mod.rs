@@ -35,7 +35,7 @@ use crate::access::{Caller, Right};
 use crate::live::View;
 use crate::node::Node;
 use crate::problem::{Code, Problem, shortened};
-use crate::shelf::{Facts, description};
+use crate::table_list::{Facts, description};
 
 pub use ask::{AskOptions, AskRequest, ask};
 pub(crate) use ask::{NodeAnswers, may_ask};
@@ -67,7 +67,7 @@ pub struct Grant {
     pub view: Arc<View>,
     /// Whether values of rows are shown.
     pub shows_values: bool,
-    /// When nobody waits for the answer any more.
+    /// When nobody waits for the answer.
     pub until: Instant,
 }
 
@@ -89,7 +89,7 @@ impl Grant {
 
     /// The one table of this name; of a name that several lakes have, that of the lake.
     fn table(&self, name: &str, lake: Option<&str>) -> Result<Facts<'_>, Problem> {
-        let found = self.view.shelf.named(name, lake);
+        let found = self.view.table_list.named(name, lake);
         match found.as_slice() {
             [] => Err(self.no_table(name, lake)),
             [table] => Ok(*table),
@@ -106,14 +106,14 @@ impl Grant {
     /// That there is no such table, and which may be meant.
     fn no_table(&self, name: &str, lake: Option<&str>) -> Problem {
         let mut problem = Problem::no_table(name);
-        let elsewhere = self.view.shelf.named(name, None);
+        let elsewhere = self.view.table_list.named(name, None);
         if let (Some(lake), false) = (lake, elsewhere.is_empty()) {
             let lakes: Vec<&str> = elsewhere.iter().map(|table| table.key.lake).collect();
             problem.message = format!("{} in the lake '{}'", problem.message, shortened(lake, 200));
             problem.remedy = format!("there is one in {}", lakes.join(", "));
             return problem;
         }
-        let near = self.view.shelf.near(name);
+        let near = self.view.table_list.near(name);
         if !near.is_empty() && problem.code == Code::NotFound {
             problem.remedy = format!("did you mean {}? Else {}", near.join(", "), problem.remedy);
         }

@@ -17,7 +17,7 @@ use super::{Grant, TableLine, bounded, short_enough};
 use crate::access::Right;
 use crate::node::Node;
 use crate::problem::Problem;
-use crate::shelf::Column;
+use crate::table_list::Column;
 
 /// Bytes of a question.
 const QUESTION: usize = 4_000;
@@ -389,7 +389,7 @@ pub(super) async fn written(
         results,
         plan: None,
         tables_searched: grant.view.searcher.table_count(),
-        tables: grant.view.shelf.tables().len(),
+        tables: grant.view.table_list.tables().len(),
         notes: answer.notes,
         took_ms: (started.elapsed().as_secs_f64() * 1e6).round() / 1e3,
     })
@@ -443,7 +443,7 @@ fn result(grant: &Grant, hit: Hit) -> Option<SearchResult> {
         lake: hit.lake,
         name: hit.table,
     };
-    let table = grant.view.shelf.get(&key)?;
+    let table = grant.view.table_list.get(&key)?;
     let blocks = hit.blocks.into_iter();
     let blocks = blocks.filter(|block| grant.shows_values || block.kind == BlockKind::Context);
     Some(SearchResult {
@@ -468,7 +468,7 @@ fn result(grant: &Grant, hit: Hit) -> Option<SearchResult> {
         }),
         blocks: blocks.map(Block::of).collect(),
         preview: None,
-        family: grant.view.shelf.family(&key).map(|id| id.to_string()),
+        family: grant.view.table_list.family(&key).map(|id| id.to_string()),
     })
 }
 
@@ -483,8 +483,8 @@ fn preview_rows(asked: Option<usize>) -> Result<usize, Problem> {
     ))
 }
 
-/// Adds the columns and rows that match. A table whose row is gone since, with its snapshot, has
-/// none.
+/// Adds the columns and rows that match. A table whose row was removed since, with its snapshot,
+/// has none.
 async fn add_previews(
     node: &Node,
     grant: &Grant,

@@ -147,8 +147,8 @@ impl SetColumns {
         }
     }
 
-    /// The columns of tables; a table whose row is gone since, or that another limn has written,
-    /// has none.
+    /// The columns of tables; a table whose row was removed since, or that another limn has
+    /// written, has none.
     pub(super) async fn of(
         &self,
         node: &Node,
@@ -158,7 +158,7 @@ impl SetColumns {
         let mut found = HashMap::new();
         let mut missing = HashMap::new();
         for key in keys {
-            let Some(file) = grant.view.shelf.file_of(&key) else {
+            let Some(file) = grant.view.table_list.file_of(&key) else {
                 continue;
             };
             let row = (file.path.clone(), key.clone(), grant.shows_values);
@@ -196,8 +196,8 @@ impl SetColumns {
 
 /// Restricts a question to the tables that a filter allows.
 pub(super) fn select(view: &View, filter: &Filter, query: &mut Query) -> Result<(), Problem> {
-    filter.check(&view.shelf)?;
-    let facts = |key: &TableKey| view.shelf.get(key);
+    filter.check(&view.table_list)?;
+    let facts = |key: &TableKey| view.table_list.get(key);
     let fits = |key: &TableKey| facts(key).is_some_and(|table| filter.allows(&table));
     query.selection = Some(view.searcher.select(fits).into());
     Ok(())

@@ -83,7 +83,7 @@ pub fn status(node: &Node, grant: &Grant) -> Result<Status, Problem> {
     let view = &grant.view;
     let sees_all = view.reach.paths().is_none();
     let failing = || {
-        view.shelf
+        view.table_list
             .tables()
             .filter_map(|table| Some((table, table.error?)))
     };
@@ -97,8 +97,8 @@ pub fn status(node: &Node, grant: &Grant) -> Result<Status, Problem> {
         published: time(view.snapshot.created_ms),
         opened: time(view.opened.timestamp_millis()),
         seen_s: node.live.unseen().as_secs(),
-        tables: view.shelf.tables().len(),
-        columns: view.shelf.columns(),
+        tables: view.table_list.tables().len(),
+        columns: view.table_list.columns(),
         segments: sees_all.then_some(view.snapshot.segments.len()),
         index_bytes: sees_all.then(|| view.snapshot.bytes()),
         failures: failures.collect(),

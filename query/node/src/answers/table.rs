@@ -382,7 +382,7 @@ pub async fn similar(
         .await??;
     let results = found.into_iter().filter_map(|similar| {
         Some(SimilarTable {
-            line: grant.line(&grant.view.shelf.get(&similar.key)?),
+            line: grant.line(&grant.view.table_list.get(&similar.key)?),
             similarity: similar.similarity,
             copy: similar.copy,
             copies: similar.copies,

@@ -75,7 +75,7 @@ pub(super) async fn explain(
         let name = name.strip_prefix("./").unwrap_or(name);
         name == folder || above(name) == folder
     };
-    let tables = grant.view.shelf.tables();
+    let tables = grant.view.table_list.tables();
     let beside = tables
         .filter(|it| it.key.lake == row.lake && it.key.name != row.name && is_beside(it.key.name));
     let keys: Vec<_> = beside.take(MOST_BESIDE).map(|it| it.key.to_key()).collect();

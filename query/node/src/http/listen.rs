@@ -116,7 +116,7 @@ impl Listener {
         self.tls.is_some()
     }
 
-    /// Serves until it is stopped; then no connection is taken any more, and requests under way are
+    /// Serves until it is stopped; then it takes no new connection, and requests under way are
     /// answered.
     pub async fn serve(self, router: Router, stop: CancellationToken) {
         self.serve_at(Places::new(CONNECTIONS), router, stop).await;

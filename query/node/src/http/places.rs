@@ -213,7 +213,7 @@ impl HttpBody for Unread {
     }
 }
 
-/// Whoever has one address of IPv6 has all of its network's.
+/// A client with one IPv6 address has all addresses of its network.
 fn host(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {

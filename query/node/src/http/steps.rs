@@ -19,7 +19,7 @@ use crate::problem::ErrorDetail;
 /// An answer that is being made, and the steps that it has taken.
 struct Steps {
     steps: UnboundedReceiver<Value>,
-    /// It ends with whoever listens.
+    /// It ends when the listener leaves.
     _work: AbortOnDropHandle<()>,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn stream(
             Ok(answer) => named("answer", &answer),
             Err(problem) => named("problem", &ErrorDetail::from(problem)),
         };
-        // Nobody may listen any more.
+        // The listener may have left.
         let _ = send.send(last);
     };
     let steps = Steps {

@@ -378,27 +378,41 @@ impl ServerHandler for Agent {
     }
 }
 
+/// Why a session over standard input and output ended badly.
+#[derive(Debug, thiserror::Error)]
+pub enum StdioError {
+    /// The session did not begin.
+    #[error(transparent)]
+    Session(Box<ServerInitializeError>),
+    /// A task died.
+    #[error(transparent)]
+    Task(tokio::task::JoinError),
+    /// Answers could not be written.
+    #[error("answers cannot be written: {0}")]
+    Writing(std::io::Error),
+}
+
 /// Serves an agent over standard input and output, as this caller, until it goes away. Whether it
 /// has begun a session at all.
 ///
 /// # Errors
 /// What went wrong between the two.
-pub async fn serve_stdio(node: Arc<Node>, caller: Caller) -> Result<bool, String> {
+pub async fn serve_stdio(node: Arc<Node>, caller: Caller) -> Result<bool, StdioError> {
     let (lines, writing) = stdio::lines(tokio::io::stdin(), tokio::io::stdout());
     let served = match Agent::new(node, Some(caller)).serve(lines).await {
         Ok(running) => running
             .waiting()
             .await
             .map(|_| true)
-            .map_err(|error| error.to_string()),
+            .map_err(StdioError::Task),
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(false),
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(StdioError::Session(Box::new(error))),
     };
     // Answers are on their way still.
-    match writing.await.map_err(|error| error.to_string())? {
-        // It has gone without reading them.
+    match writing.await.map_err(StdioError::Task)? {
+        // The client has left without reading them.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => served,
-        Err(error) => Err(format!("answers cannot be written: {error}")),
+        Err(error) => Err(StdioError::Writing(error)),
         Ok(()) => served,
     }
 }

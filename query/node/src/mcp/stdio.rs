@@ -75,8 +75,8 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Lines<R> {
         let answers = self.answers.clone();
         async move {
             let answer = serde_json::to_vec(&message)?;
-            let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
-            answers.send(answer).await.map_err(gone)
+            let closed = |_| io::Error::from(io::ErrorKind::BrokenPipe);
+            answers.send(answer).await.map_err(closed)
         }
     }
 

@@ -66,7 +66,7 @@ struct Inbox {
     jobs: VecDeque<Job>,
     usage: Usage,
     stopping: bool,
-    /// The thread has gone, whatever for: nobody takes jobs any more.
+    /// The thread has ended, for whatever reason: nobody takes jobs.
     closed: bool,
     /// When the device failed last, if it has not computed since.
     failed: Option<Instant>,
@@ -104,7 +104,7 @@ impl Engine {
         }
     }
 
-    /// Hands in a job; its sender is dropped where nobody takes it any more.
+    /// Hands in a job; its sender is dropped where nobody takes it.
     pub fn submit(&self, job: Job) {
         let mut inbox = self.shared.lock();
         if !inbox.closed {
@@ -126,7 +126,7 @@ impl Engine {
     }
 }
 
-/// Closes the inbox when the thread ends, even by a panic: whoever waits gets an error.
+/// Closes the inbox when the thread ends, even by a panic: callers that wait get an error.
 struct Closing(Arc<Shared>);
 
 impl Drop for Closing {
@@ -169,7 +169,7 @@ struct Kept {
     /// The beginning before it, and beginnings after it that are kept.
     outer: Option<PrefixKey>,
     inner: usize,
-    /// The scheduler has given it up; it goes when the last inner one has gone.
+    /// The scheduler has given it up; it is dropped with the last inner one.
     evicted: bool,
 }
 
@@ -357,14 +357,14 @@ impl Runner {
         }
     }
 
-    /// Forgets sequences whose callers have gone away.
+    /// Forgets sequences whose callers have left.
     fn drop_unwanted(&mut self) {
-        let gone = self
+        let left = self
             .sequences
             .iter()
             .filter(|(_, sequence)| sequence.job.sender.is_closed());
-        let gone: Vec<JobId> = gone.map(|(id, _)| *id).collect();
-        for id in gone {
+        let left: Vec<JobId> = left.map(|(id, _)| *id).collect();
+        for id in left {
             self.finish(id);
         }
     }

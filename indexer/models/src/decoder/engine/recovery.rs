@@ -17,7 +17,7 @@ const MOST_WITHOUT_ROOM: usize = 32;
 
 impl Runner {
     /// There was no memory to begin a sequence: what was reserved of it is given back, and it waits
-    /// until others have gone. Alone, with every kept beginning given back, it can never begin.
+    /// until others have ended. Alone, with every kept beginning given back, it can never begin.
     /// Says whether everything waits again.
     pub(super) fn no_room(&mut self, id: JobId, detail: String, done: &mut Vec<Delivery>) -> bool {
         self.usage.retries += 1;

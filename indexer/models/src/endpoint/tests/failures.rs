@@ -107,7 +107,7 @@ async fn attempts_are_bounded_and_what_is_left_may_pass_later() {
     for (reply, part) in [
         ("busy", "503"),
         ("silent", "no reply in time"),
-        ("gone", "is it running, and is the address right?"),
+        ("no server", "is it running, and is the address right?"),
     ] {
         let server = Server::start(move |_, _| match reply {
             "busy" => Reply::json(503, &json!({"error": {"message": "later"}})),
@@ -335,5 +335,5 @@ async fn a_prompt_that_is_given_up_frees_its_place() {
     assert_eq!(next.await.unwrap().unwrap().text, "quick");
     let busy = model.usage().busy;
     tokio::time::sleep(Duration::from_millis(20)).await;
-    assert_eq!(model.usage().busy, busy, "nobody waits any more");
+    assert_eq!(model.usage().busy, busy, "nobody waits");
 }

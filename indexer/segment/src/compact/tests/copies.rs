@@ -165,10 +165,10 @@ fn a_segment_that_is_named_twice_is_merged_as_one() {
         let mut later = base.next();
         let last = later.segments.len() - 1;
         later.segments.remove(last);
-        let gone = reader.tables().at(0);
+        let removed_table = reader.tables().at(0);
         later.catalog.push(
             index
-                .put_catalog(Shard(0), &[removed(&gone.key.to_key())])
+                .put_catalog(Shard(0), &[removed(&removed_table.key.to_key())])
                 .await
                 .unwrap(),
         );

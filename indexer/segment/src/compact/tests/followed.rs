@@ -74,7 +74,7 @@ fn rows_that_are_followed_are_those_of_the_newest_snapshot() {
                 HeldRows::of(Some("s3://lake-1")),
             ];
             let mut briefs: HeldRows<Brief> = HeldRows::keeping(None);
-            let mut shelf = ShelfRows::default();
+            let mut tables = PackedTables::default();
             for step in 0..24 {
                 let newest = index.require_newest().await.unwrap();
                 if noise(seed, step).is_multiple_of(4) {
@@ -89,8 +89,8 @@ fn rows_that_are_followed_are_those_of_the_newest_snapshot() {
                     briefs.advance(&index, &newest).await.unwrap();
                     let expected = index.tables_with_removed(&newest, None).await.unwrap();
                     assert_kept(&index, &briefs, &expected).await;
-                    shelf = shelf.advanced(&index, &newest).await.unwrap();
-                    assert_packed(&index, &shelf, &expected).await;
+                    tables = tables.advanced(&index, &newest).await.unwrap();
+                    assert_packed(&index, &tables, &expected).await;
                 }
                 for (which, (held, lake)) in followers
                     .iter_mut()
@@ -129,17 +129,17 @@ fn rows_that_are_followed_are_those_of_the_newest_snapshot() {
 }
 
 /// Rows in a file are those that hold, and are found by their keys.
-async fn assert_packed(index: &IndexStore, shelf: &ShelfRows, expected: &[TableRecord]) {
+async fn assert_packed(index: &IndexStore, tables: &PackedTables, expected: &[TableRecord]) {
     assert_eq!(
-        (shelf.len(), shelf.is_empty()),
+        (tables.len(), tables.is_empty()),
         (expected.len(), expected.is_empty())
     );
     for (number, row) in expected.iter().enumerate() {
         let key = row.key();
-        assert_eq!(shelf.find(key.borrowed()), Some(number));
-        let file = shelf.file_of(number).unwrap();
+        assert_eq!(tables.find(key.borrowed()), Some(number));
+        let file = tables.file_of(number).unwrap();
         assert_eq!(index.row(file, &key).await.unwrap().as_ref(), Some(row));
-        let Some(table) = shelf.table(number) else {
+        let Some(table) = tables.table(number) else {
             assert!(row.removed);
             continue;
         };
@@ -160,8 +160,8 @@ async fn assert_packed(index: &IndexStore, shelf: &ShelfRows, expected: &[TableR
         assert_eq!(table.column_count, row.columns.len());
         assert!(table.columns().eq(columns));
     }
-    assert_eq!(shelf.find(super::key(99).borrowed()), None);
-    assert!(shelf.table(expected.len()).is_none());
+    assert_eq!(tables.find(super::key(99).borrowed()), None);
+    assert!(tables.table(expected.len()).is_none());
 }
 
 /// A small part of each row is kept, and the whole row is where it is said to be.

@@ -70,7 +70,7 @@ fn merge(log: &mut Vec<File>, files: &HashSet<usize>) {
         .into_iter()
         .map(|kept| match kept {
             Kept::Row(at) => log[at.file][at.row].clone(),
-            Kept::Gone { key, group } => TableRecord {
+            Kept::Tombstone { key, group } => TableRecord {
                 name: key.name,
                 group,
                 removed: true,

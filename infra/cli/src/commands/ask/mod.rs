@@ -103,7 +103,7 @@ pub async fn run(args: AskArgs) -> anyhow::Result<Outcome> {
     };
     let answering = async {
         match args.plan_only {
-            true => asking.told(plan).await,
+            true => asking.estimate(plan).await,
             false => asking.answer(plan).await,
         }
     };
@@ -217,8 +217,8 @@ fn on_event(event: &Event<'_>, waiting: &Mutex<Option<Waiting>>) {
                 "stage {at} of {of}: {stage} ({operation})"
             )));
         }
-        Event::Told { told } if told.calls > 0 => say(&print::told(told)),
-        Event::Told { .. } | Event::StageFinished { .. } => {}
+        Event::Estimated { estimate } if estimate.calls > 0 => say(&print::estimate(estimate)),
+        Event::Estimated { .. } | Event::StageFinished { .. } => {}
     }
 }
 

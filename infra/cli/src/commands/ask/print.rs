@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use limn_ask::plan::{Column, Operation, Plan};
-use limn_ask::run::Told;
+use limn_ask::run::CostEstimate;
 use limn_ask::{AskAnswer, SpentTokens, shown};
 use serde_json::Value;
 
@@ -125,25 +125,25 @@ fn text(column: &Column, value: &Value) -> String {
 }
 
 /// What a plan costs, in words.
-pub fn told(told: &Told) -> String {
-    let about = if told.guessed.is_empty() {
+pub fn estimate(estimate: &CostEstimate) -> String {
+    let about = if estimate.guessed.is_empty() {
         ""
     } else {
         "about "
     };
     format!(
         "the plan asks the model {about}{}: {} tokens to read, about {} to write",
-        plural(told.calls, "time"),
-        count(told.prompt_tokens),
-        count(told.generated_tokens)
+        plural(estimate.calls, "time"),
+        count(estimate.prompt_tokens),
+        count(estimate.generated_tokens)
     )
 }
 
 /// Says what an answer has cost, or will.
 pub fn cost(answer: &AskAnswer) {
     let cost = &answer.cost;
-    if cost.told.calls > 0 && cost.spent == SpentTokens::default() {
-        say(&told(&cost.told));
+    if cost.estimate.calls > 0 && cost.spent == SpentTokens::default() {
+        say(&estimate(&cost.estimate));
     }
     let spent = |what: &str, spent: &SpentTokens| {
         (spent.calls + spent.kept > 0).then(|| {

@@ -120,11 +120,11 @@ class TableDiff(TableRef):
     rows_after: Optional[int]
     #: Texts about it that are new.
     contexts_added: int
-    #: Texts about it that are gone.
+    #: Texts about it that were removed.
     contexts_removed: int
     #: Why it cannot be read since; empty where it can be again.
     unreadable: Optional[str]
-    #: The names of tables that are gone and whose files it has.
+    #: The names of removed tables whose files it has.
     replaces: Tuple[str, ...]
 
 
@@ -162,7 +162,7 @@ class Counts(Decoded):
     renamed: int
     #: Those that are other than they were.
     changed: int
-    #: Those that are gone.
+    #: Those that were removed.
     vanished: int
 
     @property
@@ -189,7 +189,7 @@ class Diff(Displayed, Tabular[_Change], Decoded):
     renamed: Tuple[TableRename, ...]
     #: Tables that are other than they were.
     changed: Tuple[TableDiff, ...]
-    #: Tables that are gone.
+    #: Tables that were removed.
     vanished: Tuple[TableDiff, ...]
 
     def _items(self) -> Sequence[_Change]:

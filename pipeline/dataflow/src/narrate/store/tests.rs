@@ -14,7 +14,7 @@ fn store(index: &IndexStore, run: &str) -> NarrationStore {
     NarrationStore::new(index.clone(), narrator(), run.to_owned(), false)
 }
 
-fn record(context: ContextId, position: u32, text: Option<&str>) -> NarrationRecord {
+fn record(context: u128, position: u32, text: Option<&str>) -> NarrationRecord {
     NarrationRecord {
         context,
         position,
@@ -31,7 +31,7 @@ async fn files(index: &IndexStore) -> usize {
 async fn narrations_are_written_as_they_come_and_merged_at_the_end() {
     let index = IndexStore::new(Store::in_memory());
     let first = store(&index, "first");
-    assert_eq!(first.look_up(7, 2).await.unwrap(), [None, None]);
+    assert_eq!(first.look_up(ContextId(7), 2).await.unwrap(), [None, None]);
     for position in 0..5 {
         first.record(record(7, position, (position != 2).then_some("a text")));
         first.flush().await.unwrap();
@@ -39,7 +39,10 @@ async fn narrations_are_written_as_they_come_and_merged_at_the_end() {
     }
     assert_eq!(files(&index).await, 5);
     // A killed run's narrations are found; "no description" is an answer as well.
-    let killed = store(&index, "other").look_up(7, 6).await.unwrap();
+    let killed = store(&index, "other")
+        .look_up(ContextId(7), 6)
+        .await
+        .unwrap();
     let text = Some(Some("a text".to_owned()));
     let expected = [
         text.clone(),
@@ -52,11 +55,14 @@ async fn narrations_are_written_as_they_come_and_merged_at_the_end() {
     assert_eq!(killed, expected);
     first.finish().await.unwrap();
     assert_eq!(files(&index).await, 1);
-    assert_eq!(store(&index, "x").look_up(7, 6).await.unwrap(), expected);
+    assert_eq!(
+        store(&index, "x").look_up(ContextId(7), 6).await.unwrap(),
+        expected
+    );
     // Nothing new, nothing written.
     let puts = index.store.counts().put;
     let idle = store(&index, "idle");
-    idle.look_up(7, 6).await.unwrap();
+    idle.look_up(ContextId(7), 6).await.unwrap();
     idle.finish().await.unwrap();
     assert_eq!(index.store.counts().put, puts);
 }
@@ -82,10 +88,22 @@ async fn two_runs_at_the_same_time_lose_nothing() {
     let after = store(&index, "after");
     let columns = MANY_FILES;
     let all = |text: &str| vec![Some(Some(text.to_owned())); columns];
-    assert_eq!(after.look_up(1, columns).await.unwrap(), all("one"));
-    assert_eq!(after.look_up(2, columns).await.unwrap(), all("two"));
-    assert_eq!(after.look_up(3, columns).await.unwrap(), all("a"));
-    assert_eq!(after.look_up(2, 1001).await.unwrap()[1000], Some(None));
+    assert_eq!(
+        after.look_up(ContextId(1), columns).await.unwrap(),
+        all("one")
+    );
+    assert_eq!(
+        after.look_up(ContextId(2), columns).await.unwrap(),
+        all("two")
+    );
+    assert_eq!(
+        after.look_up(ContextId(3), columns).await.unwrap(),
+        all("a")
+    );
+    assert_eq!(
+        after.look_up(ContextId(2), 1001).await.unwrap()[1000],
+        Some(None)
+    );
 }
 
 #[tokio::test]
@@ -96,12 +114,21 @@ async fn a_damaged_file_is_named_with_the_remedy() {
     good.flush().await.unwrap();
     let (path, _) = index.narration_files(&narrator()).await.unwrap().remove(0);
     index.store.put(&path, "not parquet".into()).await.unwrap();
-    let error = store(&index, "next").look_up(7, 1).await.unwrap_err();
+    let error = store(&index, "next")
+        .look_up(ContextId(7), 1)
+        .await
+        .unwrap_err();
     let error = error.to_string();
     assert!(
         error.contains(&path) && error.contains("delete it"),
         "{error}"
     );
     index.remove_narrations(&path).await.unwrap();
-    assert_eq!(store(&index, "next").look_up(7, 1).await.unwrap(), [None]);
+    assert_eq!(
+        store(&index, "next")
+            .look_up(ContextId(7), 1)
+            .await
+            .unwrap(),
+        [None]
+    );
 }

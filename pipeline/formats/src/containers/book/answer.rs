@@ -23,7 +23,7 @@ use super::flat::{another_document, is_flat, packed};
 use super::{MOST_ANSWER, MOST_SHEETS, damaged, locked, no_spreadsheet, too_many_sheets};
 use crate::Failure;
 
-/// What the program is told to do.
+/// The command that the program is called with.
 pub const BOOK_ARGUMENT: &str = "read-book";
 
 /// How compound files begin, in which `.xls` and locked books are kept.

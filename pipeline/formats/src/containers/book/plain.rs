@@ -1,7 +1,7 @@
 //! Text that has a spreadsheet's name: many programs call what they export `.xls`, since Excel
 //! opens it.
 //!
-//! Delimited text is read as that. Pages and the like are told from it, in one line.
+//! Delimited text is read as that. Pages and the like are recognised and reported, in one line.
 
 use bytes::Bytes;
 use limn_profile::FileSummary;
@@ -52,7 +52,7 @@ impl Plain {
     /// All of its text.
     ///
     /// # Errors
-    /// It is no text any more.
+    /// It is no longer text.
     pub(super) fn into_text(self, options: &ReadOptions) -> Result<(Vec<u8>, bool), Failure> {
         let size = self.bytes.len() as u64;
         let all = Fetched::beginning(self.bytes, size);

@@ -1,4 +1,4 @@
-//! How often views read one another, told from their definitions: SQLite puts a view in the place
+//! How often views read one another, by their definitions: SQLite puts a view in the place
 //! of each mention before it asks whether that is allowed, and sixty views that each read the one
 //! before twice are more than there is time for.
 

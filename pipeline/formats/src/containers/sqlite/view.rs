@@ -17,7 +17,7 @@ use crate::confined::Ended;
 use crate::error::FileErrorKind;
 use crate::{Failure, ReadOptions};
 
-/// What the program is told to do.
+/// The command that the program is called with.
 const VIEW_ARGUMENT: &str = "read-view";
 
 /// The longest request, and the longest answer, in bytes.
@@ -74,10 +74,10 @@ pub(super) async fn rows(
         // No stream begins so.
         Some(b'{') => match taken(&answer) {
             Err(failure) => Err(failure),
-            Ok(_) => Err(failed("it told a summary")),
+            Ok(_) => Err(failed("it answered with a summary")),
         },
         Some(_) => Ok(answer),
-        None => Err(failed("it told nothing")),
+        None => Err(failed("it answered nothing")),
     }
 }
 

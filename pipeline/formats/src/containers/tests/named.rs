@@ -25,7 +25,7 @@ pub(super) async fn read_all(path: &str, bytes: Vec<u8>) -> Result<Listed, FileE
 }
 
 /// Column names and types, and the values of a row that starts with `first`.
-pub(super) fn told(summary: &FileSummary, first: &str) -> (String, Vec<Option<String>>) {
+pub(super) fn shown(summary: &FileSummary, first: &str) -> (String, Vec<Option<String>>) {
     let columns = summary.columns.iter();
     let columns: Vec<String> = columns
         .map(|column| format!("{}:{}", column.name, column.data_type))
@@ -108,7 +108,7 @@ async fn text_with_a_spreadsheets_name_is_read() {
         let opened = opened.unwrap();
         assert_eq!(opened.members[0].path, "x.xls//text");
         let summary = read(&store, &opened.members[0]).await.unwrap();
-        assert_eq!(told(&summary, "1").0, "id:integer day:date name:text");
+        assert_eq!(shown(&summary, "1").0, "id:integer day:date name:text");
         assert_eq!(summary.rows, 2);
         let note = "it is delimited text with a spreadsheet's name";
         assert!(

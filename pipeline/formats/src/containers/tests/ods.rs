@@ -1,6 +1,6 @@
 //! `.ods` and `.fods` files, made here.
 
-use super::named::{read_all, told};
+use super::named::{read_all, shown};
 use super::*;
 
 const NAMESPACES: &str = r#"xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0""#;
@@ -111,7 +111,7 @@ async fn sheets_of_open_documents_are_read() {
             [format!("{path}//People"), format!("{path}//people")]
         );
         let people = read(&store, &opened.members[0]).await.unwrap();
-        let (columns, row) = told(&people, "1");
+        let (columns, row) = shown(&people, "1");
         assert_eq!(
             columns,
             "id:integer day:date at:timestamp share:float price:float ok:boolean wait:text"
@@ -120,7 +120,7 @@ async fn sheets_of_open_documents_are_read() {
         let cells: Vec<Option<&str>> = row.iter().map(Option::as_deref).collect();
         let expected = ["1", "2024-01-01", "2024-01-01 12:30:00", "0.25", "0.3"].map(Some);
         assert_eq!(cells, [&expected[..], &[None, Some("12:30:15")]].concat());
-        assert_eq!(told(&people, "2").1[5], None);
+        assert_eq!(shown(&people, "2").1[5], None);
         let hidden = read(&store, &opened.members[1]).await.unwrap();
         assert!(hidden.notes.contains(&"it is a hidden sheet".to_owned()));
     }
@@ -143,14 +143,14 @@ async fn texts_repeats_groups_and_covered_cells() {
         let (store, opened) = open(path, bytes).await;
         let summary = read(&store, &opened.unwrap().members[0]).await.unwrap();
         assert_eq!(summary.rows, 5);
-        let (columns, row) = told(&summary, "1");
+        let (columns, row) = shown(&summary, "1");
         assert_eq!(columns, "id:integer words:text x:integer y:integer z:text");
         let cells: Vec<Option<&str>> = row.iter().map(Option::as_deref).collect();
         assert_eq!(
             cells,
             [Some("1"), Some("a <b  cd\ne\nf"), None, None, Some("z")]
         );
-        let cells = told(&summary, "2").1;
+        let cells = shown(&summary, "2").1;
         let cells: Vec<Option<&str>> = cells.iter().map(Option::as_deref).collect();
         assert_eq!(
             cells,
@@ -177,8 +177,8 @@ async fn drawings_and_white_space_of_flat_documents_are_no_cells() {
         let flat = document("document", &tables).into_bytes();
         let (store, opened) = open("x.fods", flat).await;
         let summary = read(&store, &opened.unwrap().members[0]).await.unwrap();
-        assert_eq!(told(&summary, "1").0, "id:integer name:text");
-        assert_eq!(told(&summary, "1").1[1].as_deref(), Some("ada"));
+        assert_eq!(shown(&summary, "1").0, "id:integer name:text");
+        assert_eq!(shown(&summary, "1").1[1].as_deref(), Some("ada"));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Spreadsheets that other programs wrote (`tests/data`): the same sheets in each.
 
-use super::named::told;
+use super::named::shown;
 use super::*;
 
 /// A file of `tests/data`.
@@ -42,7 +42,7 @@ async fn sheets_that_other_programs_wrote() {
             false => "id:integer name:text day:integer at:float share:float ok:boolean",
         };
         assert_eq!(
-            (told(&sales, "").0.as_str(), sales.rows),
+            (shown(&sales, "").0.as_str(), sales.rows),
             (expected, 8),
             "{name}"
         );
@@ -80,7 +80,7 @@ async fn spaces_and_lines_within_cells() {
     let spans = sheet(&store, &opened.unwrap(), "Spans").await.unwrap();
     assert_eq!(spans.rows, 4);
     assert_eq!(
-        told(&spans, "1").1[1].as_deref(),
+        shown(&spans, "1").1[1].as_deref(),
         Some("two words   apart\nbelow")
     );
 }

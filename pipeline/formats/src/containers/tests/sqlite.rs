@@ -106,7 +106,7 @@ async fn comments_of_definitions_are_told() {
                upper(note) AS remark FROM people;
         CREATE TABLE plain (a, b); -- not of it";
     let (store, opened) = open("x.sqlite", database(sql)).await;
-    let mut told = Vec::new();
+    let mut described = Vec::new();
     for member in &opened.unwrap().members {
         let summary = read(&store, member).await.unwrap();
         let columns = summary.columns.into_iter().map(|it| it.description);
@@ -114,10 +114,10 @@ async fn comments_of_definitions_are_told() {
             .chain(columns)
             .map(Option::unwrap_or_default)
             .collect();
-        told.push(said.join("|"));
+        described.push(said.join("|"));
     }
     assert_eq!(
-        told,
+        described,
         [
             "those of age|their number|",
             "who buys here|customer's number|customer's birth date|",

@@ -107,7 +107,7 @@ fn a_family_and_its_strays_keep_what_is_said_of_each() {
     let objects = ["f/1.csv", "f/2.csv", "f/3.csv", "f/README.md"];
     let found = layout(objects.map(object).to_vec(), &registered, "lake");
     let parts = found.groups[0].clone().part(|path| path != "f/2.csv");
-    let told = |group: &Group| -> Vec<String> {
+    let texts = |group: &Group| -> Vec<String> {
         let context = |it: &ContextSource| match &it.source {
             ContextText::Registered { text, .. } | ContextText::Declared { text, .. } => {
                 text.clone()
@@ -119,7 +119,7 @@ fn a_family_and_its_strays_keep_what_is_said_of_each() {
     };
     let found: Vec<_> = parts
         .iter()
-        .map(|it| (it.name.as_str(), told(it)))
+        .map(|it| (it.name.as_str(), texts(it)))
         .collect();
     let expected = [
         ("f", vec!["all", "first", "true but [\"f/2.csv\"]"]),
@@ -341,7 +341,7 @@ fn a_family_hands_its_shared_texts_on() {
         _ => Vec::new(),
     };
     assert_eq!(others(&split[0]), ["d/x2.csv"]);
-    // But for its neighbour it is told as one that is alone.
+    // Except for its neighbour it is described like a table that is alone.
     let mut first = split[0].clone();
     if let ContextText::Shared { about, .. } = &mut first.contexts[0].source {
         about.others.clear();

@@ -37,7 +37,7 @@ async fn declared_types_are_those_of_the_profile_and_of_the_scan() {
             "009|3|-|-"
         ]
     );
-    let told: Vec<(u64, u64, Option<&str>)> = known
+    let found: Vec<(u64, u64, Option<&str>)> = known
         .columns
         .iter()
         .map(|it| {
@@ -49,7 +49,7 @@ async fn declared_types_are_those_of_the_profile_and_of_the_scan() {
         })
         .collect();
     assert_eq!(
-        told,
+        found,
         [
             (3, 0, Some("009")),
             (2, 1, Some("3")),

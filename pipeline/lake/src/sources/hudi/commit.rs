@@ -23,7 +23,7 @@ pub(super) struct Commit {
     pub(super) files: Vec<String>,
     /// What it says besides, such as the table's schema.
     extra: HashMap<String, String>,
-    /// The file groups that are not live any more, by partition and file id.
+    /// The file groups that are no longer live, by partition and file id.
     pub(super) replaced: Vec<(String, String)>,
 }
 

@@ -10,7 +10,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType as Arrow, Int32Type, Int64Type};
 use limn_profile::{Deletes, LoggedColumn};
 
-/// The status of an entry whose file is no part of the table any more.
+/// The status of an entry whose file no longer belongs to the table.
 const DELETED: i64 = 2;
 /// What an entry's file holds.
 const POSITIONS: i64 = 1;

@@ -174,7 +174,7 @@ impl Metadata {
             name,
         };
         if ids.is_empty() || !is_known {
-            // Schemas of old are gone.
+            // Old schemas were removed.
             let names = now.into_iter().map(|(id, (_, of))| (id, Some(of)));
             let fields: Vec<NestedName> = names.map(name).collect();
             return Ok(NestedNames {
@@ -351,7 +351,7 @@ mod tests {
         let all = of_schemas(&[(0, old.clone()), (1, changed.clone())]);
         assert_eq!(names(&all), [(2, Some("b")), (3, None)]);
         assert!(!all.only);
-        // Schemas of between are gone: files may have any name.
+        // Schemas between were removed: columns may have any name in files.
         let some = of_schemas(&[(0, old), (2, changed)]);
         assert_eq!(
             names(&some),

@@ -43,7 +43,8 @@ fn a_stage_that_runs_again_asks_nothing_and_gives_the_same_bytes() {
     assert_eq!((second.2.calls, second.2.kept), (0, 50));
 }
 
-/// Tokens to read are told to the last one, those to write by how long answers are as a rule.
+/// Tokens to read are counted exactly, those to write are estimated by how long answers usually
+/// are.
 #[test]
 fn what_is_told_is_what_is_read() {
     let long = "a text of more than eighty characters ".repeat(4);
@@ -59,16 +60,16 @@ fn what_is_told_is_what_is_read() {
         oracle.counts = true;
         let asker = asker(&Arc::new(oracle));
         let inputs = vec![column("cell", &cells); operation.stages().len()];
-        let told = block_on(estimate(&asker, operation, &inputs)).unwrap();
+        let estimated = block_on(estimate(&asker, operation, &inputs)).unwrap();
         block_on(run(&asker, operation, &inputs)).unwrap();
         let spent = asker.spent();
         assert_eq!(
-            (told.calls, told.prompt_tokens),
+            (estimated.calls, estimated.prompt_tokens),
             (spent.calls, spent.prompt_tokens),
             "{}",
             operation.word()
         );
-        assert!(told.calls > 0 && told.generated_tokens >= told.calls);
+        assert!(estimated.calls > 0 && estimated.generated_tokens >= estimated.calls);
     }
 }
 

@@ -12,6 +12,8 @@ use jsonwebtoken::jwk::{
 use jsonwebtoken::{Algorithm, DecodingKey};
 use serde::Deserialize;
 
+use super::trouble::IssuerTrouble;
+
 /// Keys of a set: an issuer publishes a few.
 const MOST: usize = 100;
 /// Bytes of an RSA modulus: 2,048 to 8,192 bits.
@@ -55,22 +57,18 @@ impl KeySet {
     ///
     /// # Errors
     /// What is wrong with it. A key that cannot be used is no error.
-    pub fn read(text: &[u8]) -> Result<KeySet, String> {
+    pub fn read(text: &[u8]) -> Result<KeySet, IssuerTrouble> {
         #[derive(Deserialize)]
         struct Set {
             keys: Vec<serde_json::Value>,
         }
-        let set: Set = serde_json::from_slice(text).map_err(|error| {
-            format!(
-                "its keys are no JSON Web Key Set (column {})",
-                error.column()
-            )
-        })?;
+        let set: Set =
+            serde_json::from_slice(text).map_err(|error| IssuerTrouble::KeySet(error.column()))?;
         if set.keys.len() > MOST {
-            return Err(format!(
-                "its set has {} keys, and at most {MOST} are read",
-                set.keys.len()
-            ));
+            return Err(IssuerTrouble::TooManyKeys {
+                found: set.keys.len(),
+                most: MOST,
+            });
         }
         let keys = set.keys.into_iter();
         let keys = keys.filter_map(|key| Key::usable(&serde_json::from_value(key).ok()?));

@@ -15,6 +15,7 @@
 mod claims;
 mod key_set;
 mod signatures;
+mod trouble;
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -34,6 +35,7 @@ use super::Caller;
 use crate::problem::{Code, Problem};
 use claims::{ClaimNames, Claims};
 use key_set::{KeySet, NoKey};
+pub use trouble::IssuerTrouble;
 
 /// Bytes of a token.
 const TOKEN: usize = 16 << 10;
@@ -111,7 +113,7 @@ pub struct Issuer {
 struct Known {
     keys: Option<(Arc<KeySet>, Instant)>,
     /// Why it could not be asked the last time.
-    trouble: Option<String>,
+    trouble: Option<IssuerTrouble>,
 }
 
 impl std::fmt::Debug for Issuer {
@@ -193,7 +195,7 @@ impl Issuer {
     ///
     /// # Errors
     /// Why there are no keys yet. They are asked for again soon.
-    pub async fn start(self: &Arc<Self>) -> Result<(), String> {
+    pub async fn start(self: &Arc<Self>) -> Result<(), IssuerTrouble> {
         self.ask().await;
         let held = Arc::downgrade(self);
         let mut pause = self.pause();
@@ -335,48 +337,50 @@ impl Issuer {
     }
 
     /// Reads the keys as they are now (OpenID Connect Discovery 1.0, section 4).
-    async fn read(&self) -> Result<KeySet, String> {
+    async fn read(&self) -> Result<KeySet, IssuerTrouble> {
         let mut document = self.url.clone();
         let path = document.path().trim_end_matches('/').to_owned();
         document.set_path(&format!("{path}/.well-known/openid-configuration"));
         let text = self.fetch(document).await?;
         let discovery: Discovery = serde_json::from_slice(&text)
-            .map_err(|error| format!("its discovery document cannot be read: {error}"))?;
+            .map_err(|error| IssuerTrouble::Discovery(error.to_string()))?;
         if discovery.issuer != self.issuer {
             let named = crate::problem::shortened(&discovery.issuer, 200);
-            return Err(format!(
-                "its discovery document is that of '{named}'; if this is it, give it to --oidc-issuer letter by letter"
-            ));
+            return Err(IssuerTrouble::OtherIssuer(named));
         }
         let keys = Url::parse(&discovery.jwks_uri)
-            .map_err(|error| format!("its keys are at no address: {error}"))?;
+            .map_err(|error| IssuerTrouble::KeyAddress(error.to_string()))?;
         // An issuer with TLS has its keys there, too.
         let is_allowed = is_safe(&keys) && (keys.scheme() == "https" || is_loopback(&self.url));
         if !is_allowed {
-            return Err("its keys are at an address without TLS".to_owned());
+            return Err(IssuerTrouble::Insecure);
         }
         KeySet::read(&self.fetch(keys).await?)
     }
 
-    async fn fetch(&self, url: Url) -> Result<Vec<u8>, String> {
+    async fn fetch(&self, url: Url) -> Result<Vec<u8>, IssuerTrouble> {
         let at = crate::problem::shortened(url.as_str(), 300);
-        let failed = |error: reqwest::Error| format!("{at}: {}", root_of(&error));
+        let failed = |error: reqwest::Error| IssuerTrouble::Unreachable {
+            at: at.clone(),
+            cause: root_of(&error),
+        };
         let asked = self.client.get(url).header("accept", "application/json");
         let mut answer = asked.send().await.map_err(failed)?;
         if answer.status() != reqwest::StatusCode::OK {
-            return Err(format!("{at} answers with status {}", answer.status()));
+            let status = answer.status();
+            return Err(IssuerTrouble::Status { at, status });
         }
         let mut text = Vec::new();
         while let Some(part) = answer.chunk().await.map_err(failed)? {
             if text.len() + part.len() > DOCUMENT {
-                return Err(format!("{at} has more than {DOCUMENT} bytes"));
+                return Err(IssuerTrouble::TooLong { at, most: DOCUMENT });
             }
             text.extend_from_slice(&part);
         }
         Ok(text)
     }
 
-    fn trouble(&self) -> Option<String> {
+    fn trouble(&self) -> Option<IssuerTrouble> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.trouble.clone()
     }

@@ -1,7 +1,7 @@
 //! A question to its answer: tables, columns and cells, a plan, its rows (`limn-ask`).
 //!
 //! All of it is of the caller's view: the tables that are found and named, the statements, and what
-//! a model is shown. Whoever asks must have the right `ask`, and `rows`, since answers are made of
+//! a model is shown. The caller must have the right `ask`, and `rows`, since answers are made of
 //! values. What a model answered is kept in this process, by the whole of what it was asked.
 
 mod kept;
@@ -239,7 +239,7 @@ async fn planned(
     let cells = cells(node, grant, &request).await?;
     if let Some(steps) = steps {
         let tables: Vec<&str> = cells.tables.iter().map(|it| it.table.as_str()).collect();
-        // Nobody may listen any more.
+        // The listener may have left.
         let _ = steps.send(serde_json::json!({"event": "tables_found", "tables": tables}));
     }
     let several = Several::of(node, grant, asked.request.lake.as_deref(), asked.until).await?;
@@ -318,7 +318,7 @@ async fn ran(
             on: &on,
         };
         let answered = match tells_only {
-            true => asking.told(plan).await,
+            true => asking.estimate(plan).await,
             false => asking.answer(plan).await,
         };
         answered.map_err(|error| of_plan(&error, &limits))

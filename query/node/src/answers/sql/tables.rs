@@ -1,8 +1,8 @@
 //! The tables that a statement's caller may see, as the engine looks them up.
 //!
-//! Names are looked up on the view's shelf, which has them in order. All that the index knows of a
-//! table (its files with their summaries) is read from the catalog when a statement names it, on
-//! the thread that plans the statement.
+//! Names are looked up on the view's table list, which has them in order. All that the index knows
+//! of a table (its files with their summaries) is read from the catalog when a statement names it,
+//! on the thread that plans the statement.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -37,12 +37,12 @@ impl Seen {
 
 impl Tables for Seen {
     fn called(&self, last_part: &str) -> Vec<TableKey> {
-        let found = self.grant.view.shelf.called(last_part);
+        let found = self.grant.view.table_list.called(last_part);
         found.map(|table| table.key.to_key()).collect()
     }
 
     fn lines(&self) -> Box<dyn Iterator<Item = Line<'_>> + '_> {
-        Box::new(self.grant.view.shelf.tables().map(|table| Line {
+        Box::new(self.grant.view.table_list.tables().map(|table| Line {
             lake: table.key.lake,
             name: table.key.name,
             rows: table.rows,
@@ -51,7 +51,7 @@ impl Tables for Seen {
     }
 
     fn lakes(&self) -> Vec<&str> {
-        self.grant.view.shelf.lakes()
+        self.grant.view.table_list.lakes()
     }
 
     fn record(&self, key: &TableKey) -> Result<Arc<TableRecord>, SqlError> {

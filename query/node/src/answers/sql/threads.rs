@@ -7,7 +7,7 @@ use tracing::Instrument;
 
 use crate::problem::Problem;
 
-/// The threads; those of whoever asks, where the system gives no others.
+/// The threads; the caller's own, where the system gives no others.
 pub(super) struct Threads(Option<Runtime>);
 
 impl std::fmt::Debug for Threads {

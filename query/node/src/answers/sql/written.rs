@@ -1,6 +1,6 @@
 //! Rows on their way to a client: as JSON, or as a stream of Arrow, written as they come.
 //!
-//! Whoever reads slowly is waited for, within bounds: a statement holds its turn until its last row
+//! A slow reader is waited for, within bounds: a statement holds its turn until its last row
 //! is sent. An error after the first rows ends JSON with a member `error`, and breaks a stream of
 //! Arrow off.
 
@@ -81,7 +81,7 @@ impl Running {
                 () = parts.closed() => return,
             };
             if let Err(error) = sent {
-                // Nobody reads any more, or what was sent is not to be taken for the whole.
+                // Nobody reads, or the part that was sent must not look like the whole.
                 let _ = parts.send_timeout(Err(error), READING).await;
             }
         });

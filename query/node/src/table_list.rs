@@ -1,12 +1,12 @@
-//! The shelf: what lists, trees, suggestions and filters need to know of every table.
+//! The table list: what lists, trees, suggestions and filters need to know of every table.
 //!
-//! It lies in a file ([`ShelfRows`]); in memory is what is looked at. A table's whole row (its
+//! It lies in a file ([`PackedTables`]); in memory is what is looked at. A table's whole row (its
 //! sample, values, files, contexts) is read from the catalog when somebody looks at that table.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
-use limn_segment::{CatalogEntry, KeyRef, ShelfRows, TableKey, is_under};
+use limn_segment::{CatalogEntry, KeyRef, PackedTables, TableKey, is_under};
 
 use crate::access::Reach;
 use crate::families::{Families, FamilyId};
@@ -21,8 +21,8 @@ const NEAR_AMONG: usize = 20_000;
 
 /// The tables of a snapshot, or those of them that a caller may see, by key.
 #[derive(Debug, Default)]
-pub struct Shelf {
-    rows: ShelfRows,
+pub struct TableList {
+    rows: PackedTables,
     /// The numbers of the rows that are shown, in order; `None` where all are.
     shown: Option<Vec<u32>>,
     columns: u64,
@@ -101,24 +101,24 @@ pub fn description<'a>(table: &Facts<'a>) -> Option<&'a str> {
     best.map(|text| text.brief)
 }
 
-impl Shelf {
-    /// The shelf of the tables that there are.
-    pub fn of(rows: ShelfRows) -> Shelf {
+impl TableList {
+    /// The list of all tables.
+    pub fn of(rows: PackedTables) -> TableList {
         let live = (0..rows.len()).filter(|number| rows.table(*number).is_some());
         let shown: Vec<u32> = live.map(|number| number as u32).collect();
-        Shelf::showing(rows, shown)
+        TableList::showing(rows, shown)
     }
 
-    fn showing(rows: ShelfRows, shown: Vec<u32>) -> Shelf {
-        let mut shelf = Shelf {
+    fn showing(rows: PackedTables, shown: Vec<u32>) -> TableList {
+        let mut table_list = TableList {
             shown: (shown.len() < rows.len()).then_some(shown),
             rows,
-            ..Shelf::default()
+            ..TableList::default()
         };
         let mut columns = 0;
         // How often each is written so, and which of them comes first.
         let mut written: HashMap<&str, (u32, u64)> = HashMap::new();
-        for table in shelf.tables() {
+        for table in table_list.tables() {
             for column in table.columns() {
                 columns += 1;
                 written.entry(column.name).or_insert((0, columns)).0 += 1;
@@ -131,12 +131,12 @@ impl Shelf {
             let known = names.entry(name.to_lowercase());
             known.or_insert_with(|| (name.to_owned(), 0)).1 += times;
         }
-        (shelf.columns, shelf.names) = (columns, names);
-        shelf
+        (table_list.columns, table_list.names) = (columns, names);
+        table_list
     }
 
-    /// The shelf as somebody sees it who may see only this.
-    pub fn restricted(&self, reach: &Reach) -> Shelf {
+    /// The list as a caller sees it whose reach is this.
+    pub fn restricted(&self, reach: &Reach) -> TableList {
         let mut key = TableKey {
             lake: String::new(),
             name: String::new(),
@@ -149,7 +149,7 @@ impl Shelf {
             })
         };
         let seen = self.numbers().filter(&mut is_seen).collect();
-        Shelf::showing(self.rows.clone(), seen)
+        TableList::showing(self.rows.clone(), seen)
     }
 
     /// The numbers of the rows that are shown.
@@ -301,7 +301,7 @@ impl Shelf {
         self.families();
     }
 
-    /// The families among the tables, by their places in [`Shelf::tables`].
+    /// The families among the tables, by their places in [`TableList::tables`].
     pub fn families(&self) -> &Families {
         self.families.get_or_init(|| Families::among(self.tables()))
     }
@@ -368,52 +368,52 @@ mod tests {
         }
     }
 
-    async fn shelf(rows: &[TableRecord]) -> Shelf {
+    async fn table_list(rows: &[TableRecord]) -> TableList {
         let folder = tempfile::tempdir().unwrap();
         let index = IndexStore::open(folder.path().to_str().unwrap()).unwrap();
         let mut snapshot = Snapshot::first("m", 1, 1);
         let entry = index.put_catalog(Shard(0), rows).await.unwrap();
         snapshot.catalog.push(entry);
-        let rows = ShelfRows::default().advanced(&index, &snapshot).await;
-        Shelf::of(rows.unwrap())
+        let rows = PackedTables::default().advanced(&index, &snapshot).await;
+        TableList::of(rows.unwrap())
     }
 
     #[tokio::test]
     async fn containers_are_folders() {
-        let shelf = shelf(&[
+        let table_list = table_list(&[
             row("a/x.zip//book.xlsx//2024", &["b"]),
             row("a/x.zip//orders", &["a"]),
         ])
         .await;
         let mut at = String::new();
         for (path, tables) in [("a", 0), ("a/x.zip", 0), ("a/x.zip//book.xlsx", 1)] {
-            let (folders, here) = shelf.folder(&at);
+            let (folders, here) = table_list.folder(&at);
             assert_eq!(here.len(), tables, "{at}");
             assert_eq!(folders.len(), 1, "{folders:?}");
             assert_eq!(folders[0].path, path);
             at = folders[0].path.clone();
         }
-        let (folders, here) = shelf.folder(&at);
+        let (folders, here) = table_list.folder(&at);
         assert_eq!((folders.len(), here.len()), (0, 1));
         assert_eq!(here[0].key.name, "a/x.zip//book.xlsx//2024");
     }
 
     #[tokio::test]
-    async fn folders_are_counted_and_a_restricted_shelf_knows_nothing_else() {
-        let gone = TableRecord {
+    async fn folders_are_counted_and_a_restricted_list_knows_nothing_else() {
+        let removed = TableRecord {
             removed: true,
             ..row("sales/2023/orders", &["gone"])
         };
-        let shelf = shelf(&[
+        let table_list = table_list(&[
             row("hr", &["Salary"]),
             row("sales", &["x"]),
-            gone,
+            removed,
             row("sales/2024/orders", &["Day", "amount"]),
             row("sales/2025/orders", &["day"]),
         ])
         .await;
-        assert_eq!((shelf.tables().len(), shelf.columns()), (4, 5));
-        let (folders, tables) = shelf.folder("");
+        assert_eq!((table_list.tables().len(), table_list.columns()), (4, 5));
+        let (folders, tables) = table_list.folder("");
         let names = |tables: &[Facts]| -> Vec<String> {
             let names = tables.iter().map(|table| table.key.name.to_owned());
             names.collect()
@@ -421,30 +421,30 @@ mod tests {
         assert_eq!(folders.len(), 1);
         assert_eq!((folders[0].path.as_str(), folders[0].tables), ("sales", 2));
         assert_eq!(names(&tables), ["hr", "sales"]);
-        let (folders, tables) = shelf.folder("sales/");
+        let (folders, tables) = table_list.folder("sales/");
         assert_eq!(folders.len(), 2);
         assert_eq!(names(&tables), ["sales"]);
-        let days: Vec<_> = shelf.column_names("da").collect();
+        let days: Vec<_> = table_list.column_names("da").collect();
         assert_eq!(days, [("Day", 2)]);
-        let suggested: Vec<Facts> = shelf.suggested("o", 9).collect();
+        let suggested: Vec<Facts> = table_list.suggested("o", 9).collect();
         assert_eq!(
             names(&suggested),
             ["sales/2024/orders", "sales/2025/orders"]
         );
 
-        let seen = shelf.restricted(&Reach::under(["sales".to_owned()]));
+        let seen = table_list.restricted(&Reach::under(["sales".to_owned()]));
         assert_eq!((seen.tables().len(), seen.columns()), (3, 4));
         assert_eq!(seen.column_names("sal").count(), 0);
         assert_eq!(seen.suggested("r", 9).count(), 2);
         assert!(seen.named("hr", None).is_empty());
-        assert_eq!(shelf.named("hr", Some("/lake")).len(), 1);
-        assert!(shelf.named("hr", Some("/other")).is_empty());
-        assert_eq!(shelf.lakes(), ["/lake"]);
+        assert_eq!(table_list.named("hr", Some("/lake")).len(), 1);
+        assert!(table_list.named("hr", Some("/other")).is_empty());
+        assert_eq!(table_list.lakes(), ["/lake"]);
         let key = |name: &str| TableKey {
             lake: "/lake".to_owned(),
             name: name.to_owned(),
         };
-        assert!(shelf.get(&key("sales/2023/orders")).is_none());
+        assert!(table_list.get(&key("sales/2023/orders")).is_none());
         assert!(seen.get(&key("hr")).is_none() && seen.file_of(&key("hr")).is_none());
         assert!(seen.get(&key("sales")).is_some() && seen.file_of(&key("sales")).is_some());
     }

@@ -12,7 +12,7 @@ use crate::COLUMNS;
 use crate::statement::Statement;
 
 /// The tables of a snapshot, by name and lake.
-pub struct Shelf {
+pub struct KnownTables {
     pub(crate) entries: Vec<Entry>,
     /// By a column's name in small letters, the tables that have it, in order.
     by_column: HashMap<String, Vec<usize>>,
@@ -133,14 +133,14 @@ impl Verdict {
     }
 }
 
-impl Shelf {
+impl KnownTables {
     /// The tables of a snapshot. `open` opens a lake by its URL; each statement is held to the
     /// limits.
     pub fn new(
         records: Vec<TableRecord>,
         open: impl Fn(&str) -> Result<Lake, SqlError> + Send + Sync + 'static,
         limits: &Limits,
-    ) -> Shelf {
+    ) -> KnownTables {
         let mut records: Vec<TableRecord> = records.into_iter().filter(|it| !it.removed).collect();
         records.sort_by(|a, b| (&a.name, &a.lake).cmp(&(&b.name, &b.lake)));
         let entries: Vec<Entry> = records.iter().map(Entry::of).collect();
@@ -164,7 +164,7 @@ impl Shelf {
             // As plans have it: the same rows in the same order each time.
             (lake, Engine::new(catalogue, limits.clone()).for_plans())
         });
-        Shelf {
+        KnownTables {
             engines: engines.collect(),
             entries,
             by_column,
@@ -178,8 +178,8 @@ impl Shelf {
         one.content.is_some() && one.content == other.content
     }
 
-    /// The other tables by how much of a text is known of them, most first: each word counts for the
-    /// more the fewer tables have it. None that have no word of it.
+    /// The other tables by how much of a text is known of them, most first: each word counts for
+    /// the more the fewer tables have it. None that have no word of it.
     pub(crate) fn alike(&self, at: usize, text: &str) -> Vec<usize> {
         let words = self.words.get_or_init(|| {
             let known = self.entries.iter().map(|it| content_terms(&it.known()));
@@ -281,10 +281,13 @@ pub(crate) mod tests {
             secret,
         ];
         let none = |url: &str| Err(SqlError::Internal(url.to_owned()));
-        let shelf = Shelf::new(records, none, &Limits::default());
-        assert_eq!(shelf.alike(0, "the names of ships in a harbour"), [2, 1]);
-        assert!(shelf.alike(0, "nothing of the kind").is_empty());
-        assert!(!shelf.is_copy(0, 1), "neither content is known");
+        let known_tables = KnownTables::new(records, none, &Limits::default());
+        assert_eq!(
+            known_tables.alike(0, "the names of ships in a harbour"),
+            [2, 1]
+        );
+        assert!(known_tables.alike(0, "nothing of the kind").is_empty());
+        assert!(!known_tables.is_copy(0, 1), "neither content is known");
     }
 
     #[test]

@@ -1,4 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+use limn_profile::SUMMARY_VERSION;
+
 use super::*;
 
 /// Settings as an index made before summaries had a version names them.

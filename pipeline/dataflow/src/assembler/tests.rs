@@ -8,10 +8,11 @@ use limn_profile::RowSample;
 use limn_segment::{ColumnRecord, IndexStore, Shard, Snapshot};
 
 use super::*;
-use crate::graph::{GraphSize, MostTables};
-use crate::options::{IndexSettings, RunOptions};
+use crate::graph::size::{GraphSize, MostTables};
+use crate::options::RunOptions;
 use crate::published::{KnownFile, passed_over};
-use crate::read::{ReadResult, Unread};
+use crate::read::{Part, ReadResult, Unread};
+use crate::settings::IndexSettings;
 
 fn object(path: &str, size: u64) -> ObjectRecord {
     ObjectRecord {
@@ -43,7 +44,7 @@ fn plan(objects: Vec<ObjectRecord>) -> GroupPlan {
     assert_eq!(groups.len(), 1, "{groups:?}");
     let group = groups.remove(0);
     GroupPlan {
-        id: group.key.0,
+        id: group.key.into(),
         group,
         names_of_others: Vec::new(),
         takes_over: Vec::new(),
@@ -150,10 +151,10 @@ async fn a_file_that_is_no_table_is_remembered_and_hidden() {
     );
     let row = &table[0].row.as_ref().unwrap().0;
     assert!(!row.removed && !table[0].known && row.files_now().count() == 1);
-    // It is gone: so is the row, with its files.
-    let gone = knowing.remove(lake_plan.id);
-    let row = &gone[0].row.as_ref().unwrap().0;
-    assert!(row.removed && !row.is_passed_over() && !gone[0].known);
+    // It is removed, and so is the row with its files.
+    let removed = knowing.remove(lake_plan.id);
+    let row = &removed[0].row.as_ref().unwrap().0;
+    assert!(row.removed && !row.is_passed_over() && !removed[0].known);
 }
 
 #[tokio::test]
@@ -173,8 +174,8 @@ async fn a_table_whose_file_is_none_any_more_goes() {
         panic!("{drafts:?}");
     };
     assert!(draft.known && draft.replaces == Position::of(&row));
-    let gone = &draft.row.as_ref().unwrap().0;
-    assert!(gone.is_passed_over() && gone.files[0].summary.is_none());
+    let passed_over = &draft.row.as_ref().unwrap().0;
+    assert!(passed_over.is_passed_over() && passed_over.files[0].summary.is_none());
     // One that cannot be read keeps what it was.
     let unread = Unread {
         error: "t.csv: cut; write it again".to_owned(),

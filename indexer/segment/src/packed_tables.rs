@@ -17,6 +17,7 @@ use crate::brief::brief;
 use crate::catalog::TableRecord;
 use crate::codec::{Cursor, put_number, put_text};
 use crate::error::SegmentError;
+use crate::format_error::FormatError;
 use crate::held::{HeldRow, HeldValue, Log, Rows, follow};
 use crate::index_store::IndexStore;
 use crate::snapshot::{CatalogEntry, Snapshot};
@@ -112,7 +113,7 @@ impl<'a> TableFacts<'a> {
         })
     }
 
-    fn read(key: KeyRef<'a>, bytes: &'a [u8]) -> Result<TableFacts<'a>, String> {
+    fn read(key: KeyRef<'a>, bytes: &'a [u8]) -> Result<TableFacts<'a>, FormatError> {
         let mut cursor = Cursor::new(bytes);
         let (location, format) = (cursor.text()?, cursor.text()?);
         let rows = match cursor.number()? {
@@ -142,14 +143,14 @@ impl<'a> TableFacts<'a> {
     }
 }
 
-fn text<'a>(cursor: &mut Cursor<'a>) -> Result<TextFacts<'a>, String> {
+fn text<'a>(cursor: &mut Cursor<'a>) -> Result<TextFacts<'a>, FormatError> {
     Ok(TextFacts {
         source: cursor.text()?,
         brief: cursor.text()?,
     })
 }
 
-fn maybe_text<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, String> {
+fn maybe_text<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, FormatError> {
     match cursor.number()? {
         0 => Ok(None),
         _ => cursor.text().map(Some),
@@ -214,10 +215,10 @@ impl HeldValue for Packed {
     }
 }
 
-/// The rows that hold in a snapshot, those that say that a table is gone with them; in the order of
+/// The rows that hold in a snapshot, with tombstones among them; in the order of
 /// their keys. Cheap to clone, and never changed: another snapshot's are others.
 #[derive(Clone, Default)]
-pub struct ShelfRows {
+pub struct PackedTables {
     lakes: Arc<Vec<String>>,
     /// The rows, one after the other.
     bytes: Option<OwnedBytes>,
@@ -227,9 +228,9 @@ pub struct ShelfRows {
     log: Arc<Log>,
 }
 
-impl std::fmt::Debug for ShelfRows {
+impl std::fmt::Debug for PackedTables {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ShelfRows")
+        f.debug_struct("PackedTables")
             .field("rows", &self.count)
             .finish_non_exhaustive()
     }
@@ -244,7 +245,7 @@ struct Row<'a> {
     facts: &'a [u8],
 }
 
-impl ShelfRows {
+impl PackedTables {
     /// The rows of another snapshot, usually the next one: reads the files of the catalog that it
     /// names and this one's does not.
     ///
@@ -255,7 +256,7 @@ impl ShelfRows {
         &self,
         index: &IndexStore,
         snapshot: &Snapshot,
-    ) -> Result<ShelfRows, SegmentError> {
+    ) -> Result<PackedTables, SegmentError> {
         let log = self.log.of(snapshot);
         let mut next = self.clone();
         follow::<Packed, _>(index, &self.log, &log, None, &mut next).await?;
@@ -305,8 +306,8 @@ impl ShelfRows {
         })
     }
 
-    /// The table of a row, of whatever number below [`ShelfRows::len`]; `None` if the row says that
-    /// it is gone.
+    /// The table of a row, of whatever number below [`PackedTables::len`]; `None` if the row says
+    /// that it is gone.
     #[must_use]
     pub fn table(&self, number: usize) -> Option<TableFacts<'_>> {
         let row = self.row(number).filter(|row| !row.removed)?;
@@ -368,12 +369,12 @@ impl Writing {
     }
 }
 
-impl ShelfRows {
+impl PackedTables {
     /// These with what changed.
     fn merged(
         &self,
         changed: BTreeMap<TableKey, Option<HeldRow<Packed>>>,
-    ) -> io::Result<ShelfRows> {
+    ) -> io::Result<PackedTables> {
         let mut lakes = Vec::clone(&self.lakes);
         let mut numbers: HashMap<String, u64> = lakes.iter().cloned().zip(0..).collect();
         let mut writing = Writing {
@@ -413,7 +414,7 @@ impl ShelfRows {
             count,
         } = writing;
         starts.add(&length.to_le_bytes())?;
-        Ok(ShelfRows {
+        Ok(PackedTables {
             lakes: Arc::new(lakes),
             bytes: Some(rows.finish()?),
             starts: Some(starts.finish()?),
@@ -423,7 +424,7 @@ impl ShelfRows {
     }
 }
 
-impl Rows<Packed> for ShelfRows {
+impl Rows<Packed> for PackedTables {
     fn held(&self, table: &TableKey) -> Option<HeldRow<Packed>> {
         let row = self.row(self.find(table.borrowed())?)?;
         Some(HeldRow {

@@ -1,0 +1,355 @@
+//! The assembler: makes the tables of a group, and says what they replace.
+//!
+//! A table whose members are those of its published row is left alone, so one changed file in a
+//! directory of a thousand lone tables describes one table. A file that cannot be read takes part
+//! with its last good version, so it neither removes rows nor rearranges its neighbours.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use limn_formats::{Held, Room};
+use limn_lake::assemble::merge_files;
+use limn_lake::evolution::{Shapes, arrange};
+use limn_lake::{Contexts, Group, TableName, content};
+use limn_profile::{FileSummary, Redact, TableSummary, file_id};
+use limn_segment::{FileRecord, TableRecord};
+use limn_store::Store;
+
+use crate::changes::{GroupId, MemberId};
+use crate::documents::{catalog_row, first_notes, now_ms};
+use crate::draft::{Before, TableDraft};
+use crate::held_back::restated;
+use crate::narrate::awaiting::Awaiting;
+use crate::parts::{GroupRead, Parts};
+use crate::plan::{GroupPlan, forgetful_group, members};
+use crate::position::Position;
+use crate::published::{Published, REGISTERED, group_of, is_forgotten, is_searchable, members_of};
+use crate::resample::{kept_sample, sampled_summaries};
+use crate::sketches::{keep, kept};
+use crate::values::DraftValues;
+use crate::wire::{Wire, WireRow};
+
+/// Makes tables of groups; shared by the workers of a process.
+pub struct Assembler {
+    /// The lake.
+    pub lake: Store,
+    /// What is published.
+    pub published: Arc<Published>,
+    /// What this run has published and is to describe again.
+    pub awaiting: Arc<Awaiting>,
+    /// Fingerprint of the settings that texts are made with.
+    pub settings: MemberId,
+    /// Whether the run has a language model.
+    pub narrates: bool,
+    /// Share of rows that have to change before a table's rows are drawn anew; 0 where the
+    /// published tables were made with other settings.
+    pub resample_threshold: f64,
+    /// Registered contexts that the run takes away.
+    pub forget: Contexts,
+    /// Whose values are kept out of the index.
+    pub redact: Redact,
+    /// Hashes of values of a file, at most; 0: values are not looked up.
+    pub values: u32,
+    /// Where tables are counted from here on.
+    pub room: Room,
+}
+
+impl Assembler {
+    /// The tombstones of a group that was removed.
+    pub fn remove(&self, group: GroupId) -> Vec<TableDraft> {
+        let tables = self.published.tables(group);
+        let mut removed: Vec<TableDraft> = tables
+            .iter()
+            .map(|record| self.tombstone(group, record))
+            .collect();
+        let forgetful = self.published.gone_with(&self.forget);
+        let forgetful = forgetful
+            .iter()
+            .find(|record| forgetful_group(record) == group);
+        removed.extend(forgetful.map(|record| self.tombstone(group, record)));
+        removed
+    }
+
+    /// The tables of a group that await a narration, from their published rows alone.
+    pub fn narrate(&self, group: GroupId, published: &[GroupId]) -> Vec<TableDraft> {
+        let (mut drafts, redact) = (Vec::new(), self.redact);
+        if let Some(awaiting) = self.awaiting.take(group) {
+            let unchanged = awaiting.unchanged.iter();
+            let unchanged = unchanged.filter_map(|name| self.published.table(name));
+            drafts
+                .extend(unchanged.filter_map(|row| again(group, TableRecord::clone(&row), redact)));
+            let rows = awaiting.rows.into_iter();
+            drafts.extend(rows.filter_map(|row| again(group, row, redact)));
+        } else {
+            let rows = published.iter().flat_map(|id| self.published.tables(*id));
+            let rows = rows.filter(|row| row.awaits_narration);
+            drafts.extend(rows.filter_map(|row| again(group, TableRecord::clone(&row), redact)));
+        }
+        drafts
+    }
+
+    /// The tables of a group that settings cannot reach.
+    pub fn restate(&self, group: GroupId) -> Vec<TableDraft> {
+        let tables = self.published.tables(group);
+        let restated = tables.iter().map(|record| {
+            restated(group, record, self.redact).unwrap_or_else(|| self.tombstone(group, record))
+        });
+        restated.collect()
+    }
+
+    fn tombstone(&self, group: GroupId, record: &TableRecord) -> TableDraft {
+        let row = TableRecord {
+            lake: record.lake.clone(),
+            name: record.name.clone(),
+            group: record.group.clone(),
+            removed: true,
+            contexts: record
+                .contexts
+                .iter()
+                .filter(|context| {
+                    context.source == REGISTERED && !is_forgotten(record, context, &self.forget)
+                })
+                .cloned()
+                .collect(),
+            indexed_ms: now_ms(),
+            ..TableRecord::default()
+        };
+        TableDraft {
+            group,
+            row: Some(WireRow(row)),
+            summary: None,
+            values: Wire(DraftValues::none()),
+            replaces: Position::of(record),
+            before: None,
+            known: is_searchable(record),
+            failures: Vec::new(),
+            held: Held::default(),
+        }
+    }
+
+    /// The tables of a group whose parts are all there.
+    pub fn describe(&self, plan: &GroupPlan, parts: Parts) -> Vec<TableDraft> {
+        let groups = plan.takes_over.iter().chain([&plan.id]);
+        let published: Vec<Arc<TableRecord>> = groups
+            .flat_map(|group| self.published.tables(*group))
+            .collect();
+        let mut old: BTreeMap<&str, &TableRecord> = published
+            .iter()
+            .map(|record| (record.name.as_str(), record.as_ref()))
+            .collect();
+        let read = GroupRead::of(&plan.group, parts, &self.published, self.redact);
+        let mut shapes = Shapes::default();
+        for (path, summary) in read.summaries(&plan.group) {
+            shapes.add(path, summary);
+        }
+        let groups = arrange(plan.group.clone(), &shapes);
+        let mut changes: Vec<TableDraft> = groups
+            .iter()
+            .filter_map(|group| self.table(plan, group, &read, old.remove(group.name.as_str())))
+            .collect();
+        let removed = old.into_values();
+        changes.extend(removed.map(|record| self.tombstone(plan.id, record)));
+        changes
+    }
+
+    /// What becomes of one table; `None` when it is as published.
+    fn table(
+        &self,
+        plan: &GroupPlan,
+        group: &Group,
+        read: &GroupRead,
+        old: Option<&TableRecord>,
+    ) -> Option<TableDraft> {
+        let failures = read.failures(group);
+        let draft = |row: Option<TableRecord>| TableDraft {
+            group: plan.id,
+            row: row.map(WireRow),
+            summary: None,
+            values: Wire(DraftValues::none()),
+            replaces: None,
+            before: None,
+            known: old.is_some_and(is_searchable),
+            failures: failures.clone(),
+            held: Held::default(),
+        };
+        if old.is_some_and(|old| group_of(old) == Some(plan.id) && read.is_torn(group, old)) {
+            return Some(draft(None));
+        }
+        let ids = members(group, self.settings);
+        let mut files = read.file_records(group, &ids);
+        let contexts = read.context_records(group, &ids, &self.published);
+        let paths: Vec<&str> = group
+            .files
+            .iter()
+            .map(|it| it.object.path.as_str())
+            .collect();
+        // A log alone is a table only if it names no file.
+        let known = (!read.has_only_log(group)).then(|| read.summaries(group));
+        let mut summary = known.and_then(|known| merge_files(&known, &paths));
+        let is_passed_over = read.is_passed_over(group);
+        if summary.is_none() && !is_passed_over {
+            let (last, of_last) = self.last_good(plan, &group.name, &paths);
+            summary = last;
+            files.extend(of_last);
+        }
+        let holder = |file| self.holder(group, &files, file);
+        let values = summary
+            .as_mut()
+            .map(|it| DraftValues::taken(it, self.values, holder));
+        let mut values = values.unwrap_or_else(DraftValues::none);
+        let mut now = None;
+        if let (Some(old), Some(whole), true) = (old, &summary, failures.is_empty())
+            && let Some(kept) = kept_sample(old, &mut files, whole, self.resample_threshold)
+        {
+            now = summary.replace(kept);
+        }
+        for summary in [&mut summary, &mut now].into_iter().flatten() {
+            summary.redact(self.redact);
+        }
+        if let Some(whole) = now.as_ref().or(summary.as_ref()) {
+            values.withhold(whole);
+        }
+        let mut row = catalog_row(&self.lake, group, summary.as_ref(), files, contexts);
+        if let Some(format) = read.shown_format(group) {
+            row.format = format;
+        }
+        if let Some(now) = now {
+            (row.rows, row.rows_exact) = (Some(now.rows), now.rows_exact);
+            row.notes = first_notes(&now.notes);
+        }
+        if let Some(note) = read.missing(group).filter(|_| row.rows.is_some()) {
+            row.notes.insert(0, note);
+        }
+        row.removed = is_passed_over;
+        if read.missing(group).is_none() {
+            row.content = content(group, &read.summaries(group)).map(|hash| hash.to_string());
+        }
+        if !is_passed_over && !read.is_current(group) {
+            row.error = failures.first().map(|failure| failure.error.clone());
+        }
+        let is_current = old.is_some_and(|old| members_of(old).eq(members_of(&row)));
+        let awaits = self.narrates && old.is_some_and(|old| old.awaits_narration);
+        if is_current && !awaits {
+            return (!failures.is_empty()).then(|| draft(None));
+        }
+        if is_passed_over {
+            // The row remembers the files' versions, so that they need not be looked at again.
+            let row = (!row.files.is_empty()).then_some(row);
+            return Some(TableDraft {
+                replaces: old.filter(|_| row.is_some()).and_then(Position::of),
+                ..draft(row)
+            });
+        }
+        let Some(summary) = summary else {
+            // Nothing is known of its content. The row remembers the error, so that the next run
+            // need not read the same bytes again, unless that may help or would hide a good
+            // version.
+            let remember = !row.files.is_empty() && old.is_none_or(|old| old.blocks == 0);
+            return Some(draft(remember.then_some(row)));
+        };
+        Some(TableDraft {
+            summary: Some(summary),
+            values: Wire(values),
+            replaces: old.and_then(Position::of),
+            before: old.map(|old| Before::of(old, is_current)),
+            ..draft(Some(row))
+        })
+    }
+
+    /// Where the hashes of a file's values are published, and what the file is called there.
+    fn holder(&self, group: &Group, files: &[FileRecord], id: u64) -> Option<(Position, u64)> {
+        let mut listed = group.files.iter();
+        let listed = listed.find(|it| file_id(&it.object.path) == id);
+        // Others are of a table whose files have other names now.
+        let last = || {
+            Some(
+                files
+                    .iter()
+                    .find(|it| file_id(&it.path) == id)?
+                    .path
+                    .as_str(),
+            )
+        };
+        let path = listed.map_or_else(last, |it| Some(it.object.path.as_str()))?;
+        let content = listed.map(|it| it.content_fingerprint());
+        let found = self.published.holder(content, path);
+        if found.is_none() {
+            tracing::warn!(
+                table = group.name.as_str(),
+                file = path,
+                "values of a file that was read before are not found in the index: columns are not found by them until it is read again"
+            );
+        }
+        let (position, path) = found?;
+        Some((position, file_id(&path)))
+    }
+
+    /// The last good version of a table whose files have other names now, and its files.
+    fn last_good(
+        &self,
+        plan: &GroupPlan,
+        name: &TableName,
+        paths: &[&str],
+    ) -> (Option<TableSummary>, Vec<FileRecord>) {
+        let name = name.as_str();
+        let is_of_others = plan.names_of_others.iter().any(|it| it == name);
+        let last = self.published.table(name).filter(|_| !is_of_others);
+        let last = last_good_files(last.as_deref(), self.redact);
+        let parts: Vec<(&str, &FileSummary)> = last
+            .iter()
+            .map(|(record, summary)| (record.path.as_str(), summary))
+            .collect();
+        let record = |(record, summary): &(&FileRecord, FileSummary)| {
+            let mut file = FileRecord {
+                path: record.path.clone(),
+                rows: record.rows,
+                ..FileRecord::default()
+            };
+            keep(&mut file, summary);
+            file
+        };
+        (
+            merge_files(&parts, paths),
+            last.iter().map(record).collect(),
+        )
+    }
+}
+
+/// The files of a table's last good version.
+fn last_good_files(table: Option<&TableRecord>, redact: Redact) -> Vec<(&FileRecord, FileSummary)> {
+    let files = table.into_iter().flat_map(|table| &table.files);
+    files
+        .filter_map(|file| {
+            let mut summary = kept(file).ok()??;
+            summary.redact(redact);
+            Some((file, summary))
+        })
+        .collect()
+}
+
+/// A published table as a draft: the same table, which may be described differently now. A row
+/// without a summary of a file has nothing to describe.
+fn again(group: GroupId, row: TableRecord, redact: Redact) -> Option<TableDraft> {
+    let summaries = sampled_summaries(&row);
+    let parts: Vec<(&str, &FileSummary)> = summaries
+        .iter()
+        .map(|(path, summary)| (*path, summary))
+        .collect();
+    let paths: Vec<&str> = row.files_now().map(|file| file.path.as_str()).collect();
+    let mut summary = merge_files(&parts, &paths)?.without_hashes();
+    summary.redact(redact);
+    Some(TableDraft {
+        group,
+        summary: Some(summary),
+        values: Wire(DraftValues::as_published(Position::of(&row))),
+        replaces: Position::of(&row),
+        before: Some(Before::of(&row, true)),
+        known: is_searchable(&row),
+        failures: Vec::new(),
+        held: Held::default(),
+        row: Some(WireRow(row)),
+    })
+}
+
+#[cfg(test)]
+mod tests;
