@@ -32,6 +32,28 @@ async fn a_few_changed_files_among_many_are_one_epoch() {
     lab.run_is_idle().await;
 }
 
+/// Files of like names are planned together, and count only as far as they differ.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_few_changed_files_among_like_ones_are_one_epoch() {
+    let mut lab = Lab::new();
+    (lab.options.epoch_objects, lab.options.compact) = (10, false);
+    let path = |folder: usize, file: usize| format!("d{folder}/t{file}.csv");
+    for (folder, file) in (0..10).flat_map(|folder| (0..7).map(move |file| (folder, file))) {
+        let text = format!("a{file},b{folder}\n1,x\n2,y\n");
+        lab.put(&path(folder, file), &text).await;
+    }
+    let first = lab.run().await;
+    assert!(first.snapshot > 5, "{}", first.snapshot);
+    for folder in 0..10 {
+        let text = format!("a3,b{folder}\n1,x\n3,z\n");
+        lab.put(&path(folder, 3), &text).await;
+    }
+    let report = lab.run().await;
+    assert_eq!(report.tables.changed, 10);
+    assert_eq!(report.snapshot, first.snapshot + 1);
+    lab.run_is_idle().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn many_tables_that_go_leave_room_for_a_wide_one() {
     let mut lab = Lab::new();
