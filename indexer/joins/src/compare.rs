@@ -216,7 +216,7 @@ fn refers(one: &Table, a: &Column, other: &Table, b: &Column, held: u16) -> Opti
 fn many_to_many(one: &Table, a: &Column, other: &Table, b: &Column) -> Option<Edge> {
     let repeats =
         |it: &Column| it.role == Role::Repeats && !it.is_sequence && !it.name.is_generic();
-    if !repeats(a) || !repeats(b) || a.kind != b.kind || a.name.letters() != b.name.letters() {
+    if !repeats(a) || !repeats(b) || a.kind != b.kind || !a.name.is_same(&b.name) {
         return None;
     }
     let overlap = a.values.overlap(&b.values);

@@ -42,6 +42,8 @@ const GENERIC: [&str; 27] = [
 ];
 /// Words whose end is an *s* that is no plural's.
 const SINGULAR: [&str; 4] = ["ss", "us", "is", "as"];
+/// Words that are the same in both numbers, or no plurals at all.
+const UNCOUNTED: [&str; 5] = ["series", "species", "news", "goods", "means"];
 /// Words of a name, at most, from which on what follows is looked at as a name.
 const BEGINNINGS: usize = 4;
 /// Letters of a name's end that are enough for another name.
@@ -102,6 +104,11 @@ impl Name {
             it.stem = stem.len() as u16;
         }
         it
+    }
+
+    /// Whether it is the same name, in the singular or in the plural.
+    pub(crate) fn is_same(&self, other: &Name) -> bool {
+        (&self.letters, &self.starts, self.stem) == (&other.letters, &other.starts, other.stem)
     }
 
     /// The whole name.
@@ -330,7 +337,8 @@ fn words(name: &str) -> Vec<(String, bool)> {
     }
     words.retain(|word| !word.is_empty());
     let with_number = |mut word: String| {
-        let is_plural = singular(&mut word);
+        let is_uncounted = UNCOUNTED.contains(&word.as_str());
+        let is_plural = singular(&mut word) && !is_uncounted;
         (word, is_plural)
     };
     words.into_iter().map(with_number).collect()
@@ -439,6 +447,7 @@ mod tests {
             ("number_of_items", true),
             ("item", false),
             ("items_id", false),
+            ("species", false),
             ("address", false),
             ("status", false),
             ("", false),

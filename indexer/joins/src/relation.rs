@@ -95,8 +95,7 @@ fn matched<'a>(one: &'a Table, other: &'a Table) -> Option<Vec<(&'a Column, &'a 
     let (ours, theirs) = (sorted(one), sorted(other));
     let is_number = |kind| matches!(kind, Kind::Whole | Kind::Fraction);
     let fits = |(a, b): (&&Column, &&Column)| {
-        a.name.letters() == b.name.letters()
-            && (a.kind == b.kind || is_number(a.kind) && is_number(b.kind))
+        a.name.is_same(&b.name) && (a.kind == b.kind || is_number(a.kind) && is_number(b.kind))
     };
     let fit = ours.len() == theirs.len() && ours.iter().zip(&theirs).all(fits);
     fit.then(|| ours.into_iter().zip(theirs).collect())

@@ -7,6 +7,7 @@
 //! for it ([`epochs`]). The memory of a plan is the listing, in few bytes, and the groups of the
 //! epochs under way.
 
+mod cuts;
 mod epochs;
 mod group;
 mod survey;
@@ -23,7 +24,8 @@ use limn_lake::{ContextSource, ContextText, Contexts, Group, GroupKind, Ignored}
 use limn_profile::Redact;
 use limn_segment::TableRecord;
 
-use self::epochs::{Changed, Differ, Sides};
+use self::cuts::Changed;
+use self::epochs::{Differ, Sides};
 pub use self::epochs::{EpochPlan, Epochs};
 pub use self::group::{GroupPlan, members};
 use self::survey::{Arranged, Survey};
@@ -224,19 +226,16 @@ impl Planner {
 
     /// What of a group differs from what is published of it.
     fn changed(&self, group: &Group, sides: &Sides) -> Changed {
-        if !matches!(sides.differ(), Differ::Members) {
-            return Changed::default();
-        }
-        if !sides.is_published {
-            return Changed::all_of(group);
-        }
-        let members = members(group, self.settings);
-        let files = group.files.iter().zip(&members);
-        let new = files.filter(|(_, member)| sides.published.binary_search(member).is_err());
         let nothing = Changed {
             whole: group.files.len(),
             ..Changed::default()
         };
+        if !matches!(sides.differ(), Differ::Members) {
+            return nothing;
+        }
+        let members = members(group, self.settings);
+        let files = group.files.iter().zip(&members);
+        let new = files.filter(|(_, member)| sides.published.binary_search(member).is_err());
         new.fold(nothing, |sum, (file, _)| Changed {
             objects: sum.objects + 1,
             bytes: sum.bytes.saturating_add(file.object.size),

@@ -40,7 +40,7 @@ struct Chunk {
 struct Place(u64);
 
 /// An object of a list.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct ObjectRef<'a> {
     /// Path below the lake's root, decoded, `/`-separated.
     pub path: &'a str,
@@ -164,11 +164,8 @@ impl Objects {
         let mut places = std::mem::take(&mut self.places);
         let compare = |a: &Place, b: &Place| {
             let (a, b) = (self.at(*a), self.at(*b));
-            let path = |it: &Option<ObjectRef<'_>>| it.map_or("", |it| it.path).len();
-            match (a, b) {
-                (Some(a), Some(b)) => a.path.cmp(b.path).then_with(|| a.record().cmp(&b.record())),
-                (a, b) => path(&a).cmp(&path(&b)),
-            }
+            let paths = a.map(|it| it.path).cmp(&b.map(|it| it.path));
+            paths.then_with(|| a.map(|it| it.record()).cmp(&b.map(|it| it.record())))
         };
         // Most stores list by path.
         if !places.is_sorted_by(|a, b| compare(a, b) == Ordering::Less) {
@@ -201,6 +198,12 @@ impl Objects {
     pub fn records(&self, places: Range<usize>) -> Vec<ObjectRecord> {
         let objects = places.filter_map(|at| self.get(at));
         objects.map(|object| object.record()).collect()
+    }
+}
+
+impl std::fmt::Debug for ObjectRef<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.record().fmt(f)
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) const DATASHEET: [(&str, &str); 21] = [
     ),
     (
         "consent",
-        "How were the people whom this table concerns notified and asked for consent?",
+        "How were the people whom this table concerns told of it and asked?",
     ),
     (
         "cleaning",

@@ -3,8 +3,7 @@
 //! **Names.** A question that is a name (`promo_code`, `column promo_code`), and what it quotes or
 //! writes as an identifier (`customers."promo code"`, `sales/orders`, `CustomerID`), may be the
 //! name of a table, a file or a column. Plain words in a longer question are none: "which customers
-//! used a promo code" asks for no column. Nor does one of more than eight words that quotes a title,
-//! which begins with a capital: of "Home", the song, a table with home games is not meant.
+//! used a promo code" asks for no column.
 //!
 //! **Values.** Two to four words in a row, what is quoted, a code or another word that the analyzer
 //! takes apart, and the whole question may be a value.
@@ -96,11 +95,8 @@ impl Asked {
         self.add_name(question, ANY, false);
         let (rest, of) = without_kind(question);
         self.add_name(rest, of, false);
-        let is_long = question.split_whitespace().count() > SHORT;
         for quoted in quoted(question) {
-            let quoted = trimmed(quoted);
-            let is_title = is_long && is_name(quoted) && !is_identifier(quoted);
-            self.add_name(quoted, if is_title { TABLE } else { ANY }, false);
+            self.add_name(quoted, ANY, false);
         }
         for word in question.split_whitespace().take(WORDS) {
             let word = trimmed(word);
@@ -361,34 +357,6 @@ mod tests {
         let plain =
             "Did the U.S. sell well-known cars and/or e.g. 12.5 % of A/B in 3.5 days to others?";
         assert!(names(plain).len() <= 2, "{:?}", names(plain));
-    }
-
-    #[test]
-    fn a_title_that_a_long_question_quotes_is_no_columns_name() {
-        let of = |question: &str, key: &str| {
-            let names = Asked::of(question).names;
-            names.iter().find(|it| it.key == key).map(|it| it.of)
-        };
-        for (question, key, expected) in [
-            (
-                "when did she sing the single \"Home,\" and with whom on stage?",
-                "home",
-                TABLE,
-            ),
-            (
-                "when did she sing the single \"home\" and with whom on stage?",
-                "home",
-                ANY,
-            ),
-            ("which tables have a \"Home\"?", "home", ANY),
-            (
-                "who is meant by the \"CustomerID\" of the rows that came last?",
-                "customerid",
-                ANY,
-            ),
-        ] {
-            assert_eq!(of(question, key), Some(expected), "{question}");
-        }
     }
 
     #[test]

@@ -43,6 +43,7 @@
 //! [`RetrievalError::is_retryable`] says whether asking again can help.
 
 mod absent;
+mod all_values;
 mod answer;
 mod aside;
 mod asked;

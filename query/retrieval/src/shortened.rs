@@ -36,11 +36,19 @@ const FORMS: usize = 32;
 
 /// The terms of what common abbreviations of one meaning are spelled out as, by theirs.
 static SPELLED_OUT: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
-    let all = limn_summary::abbreviations();
-    let one = all.filter_map(|(short, meanings)| match (&analyze(short)[..], meanings) {
-        ([term], [meaning]) => Some((term.clone(), analyze(meaning))),
-        _ => None,
-    });
+    let mut all: HashMap<String, Vec<&str>> = HashMap::new();
+    for (short, meanings) in limn_summary::abbreviations() {
+        // Several may have one stem.
+        if let [term] = &analyze(short)[..] {
+            all.entry(term.clone()).or_default().extend(meanings);
+        }
+    }
+    let one = all
+        .into_iter()
+        .filter_map(|(term, meanings)| match meanings[..] {
+            [meaning] => Some((term, analyze(meaning))),
+            _ => None,
+        });
     one.collect()
 });
 

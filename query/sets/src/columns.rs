@@ -20,6 +20,8 @@ const UNIQUE: f64 = 0.999;
 /// values of a column are kinds of rows.
 const MOSTLY_UNIQUE: f64 = 0.5;
 const KINDS: f64 = 0.34;
+/// Different codes that a list of codes has at most.
+const CODES: u64 = 1000;
 
 /// Values that are known of a column, at most.
 const VALUES: usize = 128;
@@ -149,18 +151,19 @@ impl TableColumns {
     }
 
     /// A column by which a list of codes tells apart the rows of one code, as `type` does in a list of
-    /// the codes of several types: of few texts, where most codes are in one row. The one of the
-    /// fewest.
-    pub(crate) fn kind_of_codes(&self, code: &str) -> Option<&Column> {
+    /// the codes of several types: of few texts, where most codes are in one row, and the other side
+    /// has half of them at most. The one of the fewest.
+    pub(crate) fn kind_of_codes(&self, code: &str, other: &Column) -> Option<&Column> {
         let codes = self.columns.iter().find(|it| it.name == code)?;
         let is_mostly_unique = (MOSTLY_UNIQUE..UNIQUE).contains(&codes.uniqueness?);
+        let is_list = codes.distinct <= CODES && 2 * other.distinct <= codes.distinct;
         let kinds = self.columns.iter().filter(|it| {
             let is_few = it.uniqueness.is_some_and(|share| share <= KINDS);
             it.kind == Kind::Text && it.distinct > 1 && is_few
         });
         kinds
             .min_by_key(|it| it.distinct)
-            .filter(|_| is_mostly_unique)
+            .filter(|_| is_mostly_unique && is_list)
     }
 
     /// The same, without anything that depends on values: for who may not read them.

@@ -106,10 +106,14 @@ impl Join {
         let (left, right) = (&self.left, &self.right);
         let has_compared = joins.has_compared(&left.lake, &right.lake);
         (self.basis == Basis::Values && has_compared).then(|| {
-            let share = self.containment.unwrap_or_default();
+            let share = (100.0 * self.containment.unwrap_or_default()).floor();
+            let values = match share < 1.0 {
+                true => "values that both have".to_owned(),
+                false => format!("at least {share} % of the values of the first"),
+            };
             let line = format!(
-                "{}.{} = {}.{} by {} % of the values of the first, which may be chance: the join graph has no such join",
-                left.table, left.column, right.table, right.column, (100.0 * share).floor()
+                "{}.{} = {}.{} by {values}, which may be chance: the join graph has no such join",
+                left.table, left.column, right.table, right.column
             );
             one_line(&line)
         })
@@ -120,16 +124,18 @@ impl Join {
         if self.cardinality != Cardinality::ManyToMany || !self.more.is_empty() {
             return None;
         }
-        let kind = |of: &ColumnOf| {
-            let table = tables.iter().find(|it| of.is_of(&it.table))?;
-            let kind = table.kind_of_codes(&of.column)?;
+        let table = |of: &ColumnOf| tables.iter().find(|it| of.is_of(&it.table));
+        let kind = |of: &ColumnOf, other: &ColumnOf| {
+            let mut others = table(other)?.columns.iter();
+            let other = others.find(|it| it.name == other.column)?;
+            let kind = table(of)?.kind_of_codes(&of.column, other)?;
             let line = format!(
                 "{0}.{1} may be a list of codes of several kinds: a condition on {0}.{2} takes those of one, and limn cells lists its values",
                 of.table, of.column, kind.name
             );
             Some(one_line(&line))
         };
-        kind(&self.right).or_else(|| kind(&self.left))
+        kind(&self.right, &self.left).or_else(|| kind(&self.left, &self.right))
     }
 
     /// What is said of rows that it leaves out: a key has more values than the column of the other

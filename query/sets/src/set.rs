@@ -497,25 +497,26 @@ mod tests {
             ),
             ("code", values(18, |n| format!("S{}", n % 10))),
         ];
-        let tables = [
-            table("customers", &[("segment", values(90, code("S")))]),
-            table("codes", &kinds),
-        ];
-        let candidates = tables.map(|columns| Candidate {
-            score: 1.0,
-            columns,
-        });
-        let sets = Sets::new(Arc::new(limn_models::HashedWords));
-        let plan = sets
-            .find(&candidates, &[], SetSize::Given(2), &KnownJoins::default())
-            .unwrap_or_else(|error| panic!("{error}"))
-            .plan;
-        let expected = "a condition on codes.kind takes those of one";
-        assert!(
-            plan.warnings.iter().any(|it| it.contains(expected)),
-            "{:?}",
-            plan.warnings
-        );
+        let warned = |segments: usize| {
+            let segment = move |n: usize| format!("S{}", n % segments);
+            let tables = [
+                table("customers", &[("segment", values(90, segment))]),
+                table("codes", &kinds),
+            ];
+            let candidates = tables.map(|columns| Candidate {
+                score: 1.0,
+                columns,
+            });
+            let sets = Sets::new(Arc::new(limn_models::HashedWords));
+            let found = sets.find(&candidates, &[], SetSize::Given(2), &KnownJoins::default());
+            let plan = found.unwrap_or_else(|error| panic!("{error}")).plan;
+            assert_eq!(plan.joins.len(), 1);
+            let expected = "a condition on codes.kind takes those of one";
+            plan.warnings.iter().any(|it| it.contains(expected))
+        };
+        assert!(warned(5));
+        // Of rows that have most of the codes, the other side is no list of codes.
+        assert!(!warned(9));
         // Where they have the same codes, rows go together.
         assert_eq!(found("T", None).plan.joins.len(), 2);
         // What joins otherwise stays.

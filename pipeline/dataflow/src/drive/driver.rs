@@ -151,7 +151,7 @@ impl Driver {
                 round.driven.left += round.epochs.left();
                 round.epochs = Epochs::default();
             }
-            while self.under_way() < self.epochs_in_flight {
+            while self.under_way() < self.epochs_in_flight && !self.job.fatal.is_set() {
                 match round.epochs.next() {
                     Some(epoch) => self.feed(epoch),
                     None => break,

@@ -2,6 +2,7 @@
 //! say whether it is part of one.
 
 use std::collections::HashSet;
+use std::iter::Peekable;
 use std::sync::Arc;
 
 use limn_lake::{Group, Layout};
@@ -10,13 +11,6 @@ use super::group::GroupPlan;
 use super::survey::{Found, Surveyed, ToDo};
 use super::{Planner, forgetful_group};
 use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, MemberUpdate, memberless, side};
-
-/// Objects of the first epoch at most: a run can be searched, and stopped without loss, within a
-/// minute. Each next one may have twice as many, so that a large lake is not cut into very many.
-/// Where the index has tables of the lake, an epoch has all room from the first on.
-const FIRST_OBJECTS: usize = 1024;
-/// Objects of the groups of an epoch at most, for each that may differ.
-const WHOLE: usize = 8;
 
 /// What one epoch feeds into the dataflow.
 #[derive(Debug, Default)]
@@ -44,73 +38,8 @@ impl EpochPlan {
     }
 }
 
-/// What of a group differs.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Changed {
-    /// Objects that are new or have another version.
-    pub(super) objects: usize,
-    /// Their bytes.
-    pub(super) bytes: u64,
-    /// All objects of the group, which is planned as a whole.
-    pub(super) whole: usize,
-}
-
-impl Changed {
-    /// All of a group.
-    pub(super) fn all_of(group: &Group) -> Changed {
-        let sizes = group.files.iter().map(|file| file.object.size);
-        Changed {
-            objects: group.files.len(),
-            bytes: sizes.fold(0, u64::saturating_add),
-            whole: group.files.len(),
-        }
-    }
-}
-
-/// Where epochs are cut: after so many objects that differ, or bytes of them. What stays as it is
-/// costs no epoch anything but the paths of groups of which something differs.
-pub(super) struct Cuts {
-    open: Changed,
-    /// Objects of this epoch, and of any.
-    room: usize,
-    most_objects: usize,
-    most_bytes: u64,
-}
-
-impl Cuts {
-    pub(super) fn new(planner: &Planner) -> Self {
-        let most_objects = planner.epoch_objects;
-        Cuts {
-            open: Changed::default(),
-            room: match planner.published.is_empty() {
-                true => FIRST_OBJECTS.min(most_objects),
-                false => most_objects,
-            },
-            most_objects,
-            most_bytes: planner.epoch_bytes,
-        }
-    }
-
-    /// Whether an epoch begins with the next group, of which this differs.
-    pub(super) fn begins(&mut self, changed: Changed) -> bool {
-        let with = Changed {
-            objects: self.open.objects + changed.objects,
-            bytes: self.open.bytes.saturating_add(changed.bytes),
-            whole: self.open.whole + changed.whole,
-        };
-        let is_full = with.objects > self.room
-            || with.bytes > self.most_bytes
-            || with.whole > self.room.saturating_mul(WHOLE);
-        let begins = self.open.whole > 0 && is_full;
-        if begins {
-            self.room = self.room.saturating_mul(2).min(self.most_objects);
-        }
-        self.open = if begins { changed } else { with };
-        begins
-    }
-}
-
 /// The epochs of a plan. Each is made when it is asked for: so only those under way are in memory.
+/// What is published is known as of the plan until the last one is made.
 #[derive(Default)]
 pub struct Epochs(Option<Making>);
 
@@ -118,10 +47,7 @@ pub struct Epochs(Option<Making>);
 struct Making {
     planner: Arc<Planner>,
     layout: Layout,
-    cuts: Cuts,
-    to_do: std::vec::IntoIter<ToDo>,
-    /// The first group of the next epoch.
-    next: Option<Compared>,
+    to_do: Peekable<std::vec::IntoIter<ToDo>>,
     gone: HashSet<GroupId>,
     /// Groups that are gone and were told of.
     told: HashSet<GroupId>,
@@ -145,21 +71,19 @@ impl Epochs {
         restated: &[GroupId],
     ) -> Self {
         Epochs(Some(Making {
-            cuts: Cuts::new(&planner),
+            left: 1 + surveyed.to_do.iter().filter(|it| it.begins).count(),
             planner,
             layout,
-            to_do: surveyed.to_do.into_iter(),
-            next: None,
+            to_do: surveyed.to_do.into_iter().peekable(),
             gone: surveyed.gone,
             told: HashSet::new(),
             restated: restated.to_vec(),
-            left: surveyed.epochs,
         }))
     }
 
     /// How many are still to come.
     pub fn left(&self) -> usize {
-        self.0.as_ref().map_or(0, |making| making.left.max(1))
+        self.0.as_ref().map_or(0, |making| making.left)
     }
 }
 
@@ -174,9 +98,9 @@ impl Iterator for Epochs {
 
     fn next(&mut self) -> Option<EpochPlan> {
         let making = self.0.as_mut()?;
-        let (mut epoch, is_last) = making.epoch();
-        making.left = making.left.saturating_sub(1);
-        if is_last {
+        let mut epoch = making.epoch();
+        making.left -= 1;
+        if making.left == 0 {
             making.tell_of_gone(&mut epoch);
             self.0 = None;
         }
@@ -185,28 +109,20 @@ impl Iterator for Epochs {
 }
 
 impl Making {
-    /// The next epoch, and whether it is the last one.
-    fn epoch(&mut self) -> (EpochPlan, bool) {
+    fn epoch(&mut self) -> EpochPlan {
         let mut epoch = EpochPlan {
             // First of all: what the settings forbid is to be gone at once.
             restated: std::mem::take(&mut self.restated),
             ..EpochPlan::default()
         };
-        if let Some(first) = self.next.take() {
-            self.add(first, &mut epoch);
-        }
-        while let Some(to_do) = self.to_do.next() {
-            let Some(compared) = self.compared(to_do) else {
-                continue;
-            };
-            let changed = self.planner.changed(&compared.group, &compared.sides);
-            if self.cuts.begins(changed) {
-                self.next = Some(compared);
-                return (epoch, false);
+        let mut next = self.to_do.next();
+        while let Some(to_do) = next {
+            if let Some(compared) = self.compared(to_do) {
+                self.add(compared, &mut epoch);
             }
-            self.add(compared, &mut epoch);
+            next = self.to_do.next_if(|it| !it.begins);
         }
-        (epoch, true)
+        epoch
     }
 
     fn compared(&self, to_do: ToDo) -> Option<Compared> {

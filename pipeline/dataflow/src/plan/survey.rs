@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use limn_lake::reach::is_within;
 use limn_lake::{Group, GroupKind};
 
-use super::epochs::{Cuts, Differ};
+use super::cuts::{Changed, Cuts};
+use super::epochs::Differ;
 use super::{Plan, Planner};
 use crate::changes::GroupId;
 use crate::held_back::HeldBack;
@@ -33,6 +34,8 @@ pub(super) enum Found {
 pub(super) struct ToDo {
     pub(super) group: Found,
     pub(super) takes_over: Box<[GroupId]>,
+    /// Whether an epoch begins with it that is not the first.
+    pub(super) begins: bool,
 }
 
 /// What a survey has found.
@@ -41,8 +44,6 @@ pub(super) struct Surveyed {
     pub(super) to_do: Vec<ToDo>,
     /// Published groups that are gone.
     pub(super) gone: HashSet<GroupId>,
-    /// How many epochs it takes.
-    pub(super) epochs: usize,
 }
 
 /// A survey under way.
@@ -50,7 +51,8 @@ pub(super) struct Survey<'a> {
     planner: &'a Planner,
     part: &'a Part,
     held: HeldBack,
-    cuts: Cuts,
+    /// What of each group to do differs.
+    changed: Vec<Changed>,
     /// Tables that have a log and are not published yet, and their folders.
     logged: Vec<(String, String)>,
     found: Surveyed,
@@ -64,11 +66,10 @@ impl<'a> Survey<'a> {
             part,
             found: Surveyed {
                 gone: planner.gone(part, &held),
-                epochs: 1,
                 ..Surveyed::default()
             },
             held,
-            cuts: Cuts::new(planner),
+            changed: Vec::new(),
             logged: Vec::new(),
         }
     }
@@ -108,13 +109,14 @@ impl<'a> Survey<'a> {
                 plan.files_wanted += files.filter(|file| !file.format.is_log()).count();
             }
         }
-        self.found.epochs += usize::from(self.cuts.begins(changed));
+        self.changed.push(changed);
         self.found.to_do.push(ToDo {
             group: match arranged.is_as_laid_out {
                 true => Found::LaidOut(arranged.at),
                 false => Found::Made(Box::new(arranged.group)),
             },
             takes_over: takes_over.into(),
+            begins: false,
         });
     }
 
@@ -132,6 +134,10 @@ impl<'a> Survey<'a> {
         plan.joined = joined.filter(|(_, count)| *count > 0).collect();
         if !self.planner.is_uniform {
             plan.restated = self.held.into_groups();
+        }
+        let mut cuts = Cuts::new(self.planner, &self.changed);
+        for (to_do, changed) in self.found.to_do.iter_mut().zip(self.changed) {
+            to_do.begins = cuts.begins(changed);
         }
         self.found.to_do.shrink_to_fit();
         self.found

@@ -2,8 +2,8 @@
 //! paragraphs.
 //!
 //! What belongs to a name is as little as makes sense: all below a heading that names the table; of
-//! a table or list that names several, the rows or items; else the paragraph. Lines such as
-//! `orders.csv: one row per order` are items, too. In running text a word that could be any
+//! a table or list that names several, the rows or items; else the paragraph. A line such as
+//! `orders.csv: one row per order` begins an item, too. In running text a word that could be any
 //! (`orders`) names a table only if it is marked as a name (in quotes or code, or at the start of an
 //! item); one with a digit, an underscore or an extension always does, as does a path. What ends
 //! with a slash (`eu/`) is a folder.
@@ -140,21 +140,18 @@ fn finish(block: Vec<&str>, end: usize, parts: &mut Parts) {
     }
 }
 
-/// Of each line of a block, what it begins with if it is an item: a list's, or one that is a name,
-/// a colon and a text, of which a block has several unless the name can be nothing else.
+/// Of each line of a block, what it begins with if it is an item: a list's, or one that is a file
+/// or a path, a colon, and perhaps a text.
 fn starts<'a>(block: &[&'a str]) -> Vec<Option<&'a str>> {
-    if block.iter().any(|line| is_item(line)) {
-        let content = |line: &&'a str| {
+    let is_list = block.iter().any(|line| is_item(line));
+    let start = |line: &&'a str| match is_list {
+        true => is_item(line).then(|| {
             let marked = line.trim_start();
-            is_item(line).then(|| begin(marked.trim_start_matches(['-', '*', '+', ' '])))
-        };
-        return block.iter().map(content).collect();
-    }
-    let heads = || block.iter().map(|line| defined(line));
-    let several = heads().flatten().count() > 1;
-    heads()
-        .map(|head| head.filter(|it| several || !words(it, false).is_empty()))
-        .collect()
+            begin(marked.trim_start_matches(['-', '*', '+', ' ']))
+        }),
+        false => defined(line),
+    };
+    block.iter().map(start).collect()
 }
 
 /// The beginning of a list's item: what stands in code, or the first word.
@@ -165,11 +162,13 @@ fn begin(content: &str) -> &str {
     &content[..end.unwrap_or(content.len())]
 }
 
-/// `orders` of `orders: one row per order`.
+/// `orders.csv` of `orders.csv: one row per order`. A word is none: columns are described so, too.
 fn defined(line: &str) -> Option<&str> {
     let (head, text) = line.trim_start().split_once(':')?;
-    let is_name = !head.is_empty() && !head.contains(char::is_whitespace);
-    (is_name && text.starts_with(' ')).then_some(head)
+    let is_word = head.is_empty() || head.contains(char::is_whitespace);
+    let is_file = Format::of_path(head).is_some_and(|it| it != Format::Unnamed);
+    let is_end = text.is_empty() || text.starts_with(' ');
+    (!is_word && is_end && (is_file || head.contains('/'))).then_some(head)
 }
 
 /// A paragraph, a row or an item of a list.

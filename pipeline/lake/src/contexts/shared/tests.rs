@@ -169,11 +169,14 @@ fn lines_that_begin_with_a_name_and_a_colon_are_items() {
     assert_eq!(of("ops/port_calls.csv"), calls);
     assert_eq!(of("sales/quotes.csv"), "quotes.csv: what was offered");
     assert_eq!(of("erp/CODES.csv"), "");
-    // A word that could be any is a name where several lines have one.
-    let two = "orders: one row per order\npeople: who ordered";
-    assert_eq!(part("README.txt", two, "people.csv"), "people: who ordered");
+    // What follows describes it, and no table that is called so.
+    let columns = "orders.csv:\n  order_id: number of the order\n  amount: in EUR\nSource: ERP";
+    assert_eq!(part("README.txt", columns, "orders.csv"), columns);
+    assert_eq!(part("README.txt", columns, "source.csv"), "");
+    let named = "visits_2024.csv has visits\nid: who\nday_no: when";
+    assert_eq!(part("README.txt", named, "visits_2024.csv"), named);
     assert_eq!(
-        part("README.txt", "Note: people come and go", "note.csv"),
+        part("README.txt", "http://x/y.csv is old\nC:\\y.csv", "z.csv"),
         ""
     );
 }

@@ -178,9 +178,11 @@ pub fn tune(
 /// The table that answers all questions, if it is one.
 fn only_table<'a>(searcher: &Searcher, questions: &[(&str, Vec<&'a str>)]) -> Option<&'a str> {
     let tables = questions.iter().flat_map(|(_, tables)| tables);
-    let mut tables = tables.copied().filter(|it| searcher.has_table(it));
-    let first = tables.next()?;
-    tables.all(|it| it == first).then_some(first)
+    let mut tables = tables.copied();
+    let first = tables.find(|it| searcher.has_table(it))?;
+    tables
+        .all(|it| it == first || !searcher.has_table(it))
+        .then_some(first)
 }
 
 fn too_few(usable: usize, left_out: LeftOut) -> RetrievalError {

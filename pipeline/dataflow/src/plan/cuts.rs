@@ -1,0 +1,80 @@
+//! Where a plan is cut into epochs.
+
+use limn_lake::Group;
+
+use super::Planner;
+
+/// Objects of the first epoch at most: a run can be searched, and stopped without loss, within a
+/// minute. Each next one may have twice as many, so that a large lake is not cut into very many.
+/// What differs from an index is one epoch where it has room in one.
+const FIRST_OBJECTS: usize = 1024;
+/// Objects of the groups of an epoch at most, for each that may differ.
+const WHOLE: usize = 8;
+
+/// What of a group differs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Changed {
+    /// Objects that are new or have another version.
+    pub(super) objects: usize,
+    /// Their bytes.
+    pub(super) bytes: u64,
+    /// All objects of the group, which is planned as a whole.
+    pub(super) whole: usize,
+}
+
+impl Changed {
+    /// All of a group.
+    pub(super) fn all_of(group: &Group) -> Changed {
+        let sizes = group.files.iter().map(|file| file.object.size);
+        Changed {
+            objects: group.files.len(),
+            bytes: sizes.fold(0, u64::saturating_add),
+            whole: group.files.len(),
+        }
+    }
+}
+
+/// Where epochs are cut: after so many objects that differ, or bytes of them. What stays as it is
+/// costs no epoch anything but the paths of groups of which something differs.
+pub(super) struct Cuts {
+    open: Changed,
+    /// Objects of this epoch, and of any.
+    room: usize,
+    most_objects: usize,
+    most_bytes: u64,
+}
+
+impl Cuts {
+    /// Cuts of what all groups together have that differs.
+    pub(super) fn new(planner: &Planner, changed: &[Changed]) -> Self {
+        let most_objects = planner.epoch_objects;
+        let all = changed.iter().map(|it| it.objects);
+        Cuts {
+            open: Changed::default(),
+            room: match planner.published.is_empty() || all.sum::<usize>() > most_objects {
+                true => FIRST_OBJECTS.min(most_objects),
+                false => most_objects,
+            },
+            most_objects,
+            most_bytes: planner.epoch_bytes,
+        }
+    }
+
+    /// Whether an epoch begins with the next group, of which this differs.
+    pub(super) fn begins(&mut self, changed: Changed) -> bool {
+        let with = Changed {
+            objects: self.open.objects + changed.objects,
+            bytes: self.open.bytes.saturating_add(changed.bytes),
+            whole: self.open.whole + changed.whole,
+        };
+        let is_full = with.objects > self.room
+            || with.bytes > self.most_bytes
+            || with.whole > self.room.saturating_mul(WHOLE);
+        let begins = self.open.whole > 0 && is_full;
+        if begins {
+            self.room = self.room.saturating_mul(2).min(self.most_objects);
+        }
+        self.open = if begins { changed } else { with };
+        begins
+    }
+}
