@@ -102,7 +102,7 @@ pub mod stages {
         EdgeUpdate, GraphWork, LookedUp, Looking, MemberUpdate, TableUpdate, edges, segment_hash,
     };
     pub use crate::listing::Listing;
-    pub use crate::plan::{Planner, members};
+    pub use crate::plan::{Planner, members, plan};
     pub use crate::published::Published;
     pub use crate::read::Reader;
     pub use crate::sketches::{

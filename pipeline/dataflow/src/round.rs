@@ -21,7 +21,7 @@ use crate::listing::Listing;
 use crate::narrate::successor::try_out_successor;
 use crate::open::Opening;
 use crate::options::{Narrate, shards};
-use crate::plan::{Plan, Planner};
+use crate::plan::{Plan, Planner, plan};
 use crate::progress::Progress;
 use crate::publish::PublishedEpoch;
 use crate::report::{CompactedTotals, Failure, Report};
@@ -250,7 +250,7 @@ impl Round {
         } = &self.opening;
         let published = &self.opening.known.published;
         let mut plan = self
-            .unless_stopped(Arc::clone(&self.planner).plan(listing))
+            .unless_stopped(plan(Arc::clone(&self.planner), listing))
             .await?;
         self.check_scope(&plan)?;
         if plan.files_wanted > 0 || plan.awaiting > 0 || !plan.restated.is_empty() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use limn_formats::{Objects, ReadOptions};
 use limn_pipeline::Part;
+use limn_pipeline::stages::plan as plan_listing;
 use limn_pipeline::stages::{Listing, MemberId, Planner, Published, Reader};
 use limn_pipeline::{Progress, RunOptions};
 use limn_profile::Redact;
@@ -39,7 +40,7 @@ pub fn plan(objects: Objects) -> (u64, u64) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
-    let plan = runtime.block_on(planner.plan(listing));
+    let plan = runtime.block_on(plan_listing(planner, listing));
     let (mut groups, mut epochs) = (0, 0);
     for epoch in plan.epochs {
         groups += black_box(epoch).groups.len() as u64;

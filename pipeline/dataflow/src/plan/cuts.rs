@@ -2,8 +2,6 @@
 
 use limn_lake::Group;
 
-use super::Planner;
-
 /// Objects of the first epoch at most: a run can be searched, and stopped without loss, within a
 /// minute. Each next one may have twice as many, so that a large lake is not cut into very many.
 /// What differs from an index is one epoch where it has room in one.
@@ -34,6 +32,15 @@ impl Changed {
     }
 }
 
+/// What an epoch has room for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    pub(super) most_objects: usize,
+    pub(super) most_bytes: u64,
+    /// Whether the index has nothing of the lake.
+    pub(super) is_first_run: bool,
+}
+
 /// Where epochs are cut: after so many objects that differ, or bytes of them. What stays as it is
 /// costs no epoch anything but the paths of groups of which something differs.
 pub(super) struct Cuts {
@@ -45,18 +52,22 @@ pub(super) struct Cuts {
 }
 
 impl Cuts {
-    /// Cuts of what all groups together have that differs.
-    pub(super) fn new(planner: &Planner, changed: &[Changed]) -> Self {
-        let most_objects = planner.epoch_objects;
+    /// Cuts of what each of all groups has that differs.
+    pub(super) fn new(room: Room, changed: &[Changed]) -> Self {
+        let Room {
+            most_objects,
+            most_bytes,
+            is_first_run,
+        } = room;
         let all = changed.iter().map(|it| it.objects);
         Cuts {
             open: Changed::default(),
-            room: match planner.published.is_empty() || all.sum::<usize>() > most_objects {
+            room: match is_first_run || all.sum::<usize>() > most_objects {
                 true => FIRST_OBJECTS.min(most_objects),
                 false => most_objects,
             },
             most_objects,
-            most_bytes: planner.epoch_bytes,
+            most_bytes,
         }
     }
 

@@ -1,26 +1,17 @@
 //! The survey: which groups of a layout differ from what is published. Of the others nothing is
 //! kept, and of those that are as they were laid out only their places.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use limn_lake::reach::is_within;
 use limn_lake::{Group, GroupKind};
 
 use super::cuts::{Changed, Cuts};
-use super::epochs::Differ;
-use super::{Plan, Planner};
+use super::planner::{Arranged, Planner};
+use super::sides::Differ;
 use crate::changes::GroupId;
 use crate::held_back::HeldBack;
 use crate::scope::Part;
-
-/// A group as it is, or one of the groups that a family turned out to be.
-pub(super) struct Arranged {
-    /// Where the group, or the family, is in the layout.
-    pub(super) at: usize,
-    /// Whether it is as it was laid out.
-    pub(super) is_as_laid_out: bool,
-    pub(super) group: Group,
-}
 
 /// A group that has something to do.
 pub(super) enum Found {
@@ -44,6 +35,16 @@ pub(super) struct Surveyed {
     pub(super) to_do: Vec<ToDo>,
     /// Published groups that are gone.
     pub(super) gone: HashSet<GroupId>,
+    /// Published groups that are restated, because this run's settings cannot reach their files.
+    pub(super) restated: Vec<GroupId>,
+    /// Names of the tables that are looked at, where only some are.
+    pub(super) tables: BTreeSet<String>,
+    /// Files of groups that differ.
+    pub(super) files_wanted: usize,
+    /// Groups that await a narration.
+    pub(super) awaiting: usize,
+    /// Tables that are one by their log now, and how many the index has had of the files there.
+    pub(super) joined: Vec<(String, usize)>,
 }
 
 /// A survey under way.
@@ -75,7 +76,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Looks at the next group.
-    pub(super) fn look_at(&mut self, arranged: Arranged, plan: &mut Plan) {
+    pub(super) fn look_at(&mut self, arranged: Arranged) {
         let group = &arranged.group;
         let id = GroupId::from(group.key);
         let takes_over = self.planner.taken_over(group);
@@ -94,19 +95,20 @@ impl<'a> Survey<'a> {
             return;
         }
         if self.part.tables.is_some() {
-            plan.tables.insert(group.name.to_string());
+            self.found.tables.insert(group.name.to_string());
             let files = group.files.iter();
-            plan.tables
+            self.found
+                .tables
                 .extend(files.map(|file| file.table_name.to_string()));
         }
         let (differ, changed) = self.planner.difference(group, &takes_over);
         match differ {
             // Nothing is to be told of sides that are equal.
             Differ::Not => return,
-            Differ::Awaits => plan.awaiting += 1,
+            Differ::Awaits => self.found.awaiting += 1,
             Differ::Members => {
                 let files = group.files.iter();
-                plan.files_wanted += files.filter(|file| !file.format.is_log()).count();
+                self.found.files_wanted += files.filter(|file| !file.format.is_log()).count();
             }
         }
         self.changed.push(changed);
@@ -121,7 +123,7 @@ impl<'a> Survey<'a> {
     }
 
     /// The end of it: all groups were looked at.
-    pub(super) fn end(mut self, plan: &mut Plan) -> Surveyed {
+    pub(super) fn end(mut self) -> Surveyed {
         let logged = std::mem::take(&mut self.logged).into_iter();
         let joined = logged.map(|(name, path)| {
             let is_own = |id: &&GroupId| {
@@ -131,11 +133,12 @@ impl<'a> Survey<'a> {
             };
             (name, self.found.gone.iter().filter(is_own).count())
         });
-        plan.joined = joined.filter(|(_, count)| *count > 0).collect();
+        let joined = joined.filter(|(_, count)| *count > 0).collect();
+        self.found.joined = joined;
         if !self.planner.is_uniform {
-            plan.restated = self.held.into_groups();
+            self.found.restated = self.held.into_groups();
         }
-        let mut cuts = Cuts::new(self.planner, &self.changed);
+        let mut cuts = Cuts::new(self.planner.room(), &self.changed);
         for (to_do, changed) in self.found.to_do.iter_mut().zip(self.changed) {
             to_do.begins = cuts.begins(changed);
         }

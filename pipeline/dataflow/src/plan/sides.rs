@@ -1,0 +1,88 @@
+//! The two sides of a group that say whether it is part of an epoch, and what an epoch is fed.
+
+use limn_segment::TableRecord;
+
+use super::group::GroupPlan;
+use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, MemberUpdate, memberless, side};
+
+/// What one epoch feeds into the dataflow.
+#[derive(Debug, Default)]
+pub struct EpochPlan {
+    /// Groups that may have changed.
+    pub groups: Vec<GroupPlan>,
+    /// Updates of the `lake` collection.
+    pub lake: Vec<MemberUpdate>,
+    /// Updates of the `published` collection.
+    pub published: Vec<MemberUpdate>,
+    /// What the one has more than the other, of groups that differ: what publishing the epoch adds
+    /// to the `published` collection.
+    pub differences: Vec<MemberUpdate>,
+    /// Published groups that the run leaves alone and whose tables other settings made: they are
+    /// restated from their rows.
+    pub restated: Vec<GroupId>,
+}
+
+impl EpochPlan {
+    /// Has a tombstone written anew, without contexts that are to be forgotten.
+    pub(super) fn forget(&mut self, group: GroupId) {
+        let (member, diff) = memberless(group);
+        self.published.push((member, diff));
+        self.differences.push((member, -diff));
+    }
+}
+
+/// What stands for the row of a table that is gone, if contexts are to be taken from it: no group
+/// of a lake.
+pub fn forgetful_group(gone: &TableRecord) -> GroupId {
+    let name = ["context of what is gone", &gone.lake, &gone.name].join("\0");
+    GroupId(xxhash_rust::xxh3::xxh3_128(name.as_bytes()))
+}
+
+/// A group's members in the lake and those that are published, each sorted, once.
+pub(super) struct Sides {
+    pub(super) lake: Vec<MemberId>,
+    pub(super) published: Vec<MemberId>,
+    /// The group has published tables, whether a member of them is known or not.
+    pub(super) is_published: bool,
+    /// One of them awaits a narration that the run can give.
+    pub(super) awaits: bool,
+}
+
+/// How the sides of a group differ.
+#[derive(Clone, Copy)]
+pub(super) enum Differ {
+    Members,
+    Awaits,
+    Not,
+}
+
+impl Sides {
+    pub(super) fn differ(&self) -> Differ {
+        let is_gone_or_new = self.is_published == self.lake.is_empty();
+        match (self.published != self.lake || is_gone_or_new, self.awaits) {
+            (true, _) => Differ::Members,
+            (false, true) => Differ::Awaits,
+            (false, false) => Differ::Not,
+        }
+    }
+
+    /// Puts them into an epoch.
+    pub(super) fn feed(self, epoch: &mut EpochPlan, id: GroupId) {
+        let differ = self.differ();
+        let (from_lake, from_published) = (epoch.lake.len(), epoch.published.len());
+        if self.awaits {
+            epoch.published.push(((id, AWAITS_NARRATION), 1));
+        }
+        if self.is_published && self.published.is_empty() {
+            epoch.published.push(memberless(id));
+        }
+        epoch.published.extend(side(id, self.published, 1));
+        epoch.lake.extend(side(id, self.lake, 1));
+        if !matches!(differ, Differ::Not) {
+            epoch.differences.extend(&epoch.lake[from_lake..]);
+            let published = epoch.published[from_published..].iter();
+            let less = published.map(|(member, diff)| (*member, -diff));
+            epoch.differences.extend(less);
+        }
+    }
+}
