@@ -357,6 +357,12 @@ impl Published {
         }
     }
 
+    /// Whether this very version of a file is published.
+    pub fn has_file(&self, content: Fingerprint) -> bool {
+        let state = self.state();
+        state.reuse.is_some() && state.by_content.contains_key(&content)
+    }
+
     /// The text of a context beside the data that was read in this very version before.
     pub fn context(&self, path: &str, version: Fingerprint) -> Option<String> {
         let state = self.state();

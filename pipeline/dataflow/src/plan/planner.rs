@@ -130,11 +130,12 @@ impl Planner {
             return (Differ::Members, Changed::all_of(group));
         }
         let sides = self.sides_of(group, takes_over);
-        (sides.differ(), self.changed(group, &sides))
+        (sides.differ(), self.changed(group, takes_over, &sides))
     }
 
-    /// What of a group differs from what is published of it.
-    pub(super) fn changed(&self, group: &Group, sides: &Sides) -> Changed {
+    /// What of a group differs from what is published of it. A family that takes over its files'
+    /// groups, until it is known to be these again, differs in the files that are not published.
+    fn changed(&self, group: &Group, takes_over: &[GroupId], sides: &Sides) -> Changed {
         let nothing = Changed {
             whole: group.files.len(),
             ..Changed::default()
@@ -144,7 +145,10 @@ impl Planner {
         }
         let members = members(group, self.settings);
         let files = group.files.iter().zip(&members);
-        let new = files.filter(|(_, member)| sides.published.binary_search(member).is_err());
+        let new = files.filter(|(file, member)| match takes_over {
+            [] => sides.published.binary_search(member).is_err(),
+            _ => !self.published.has_file(file.content_fingerprint()),
+        });
         new.fold(nothing, |sum, (file, _)| Changed {
             objects: sum.objects + 1,
             bytes: sum.bytes.saturating_add(file.object.size),
