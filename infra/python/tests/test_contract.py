@@ -77,6 +77,7 @@ NO_ANSWERS = {
     "SuggestionKind",
     "Verdict",
     "Grade",
+    "Ranking",
 }
 
 
