@@ -65,6 +65,12 @@ impl Short {
         way.is_some_and(|way| way.is_whole() && self.is_sure(way))
     }
 
+    /// How many letters what was read has less than the word.
+    #[must_use]
+    pub fn fewer(&self, way: Way) -> usize {
+        self.word.len().saturating_sub(way.letters)
+    }
+
     fn is_sure(&self, way: Way) -> bool {
         let is_half = 2 * way.letters <= self.word.len();
         !way.has_vowel || is_half && !way.ends_in_vowel

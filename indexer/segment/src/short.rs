@@ -5,6 +5,9 @@
 use limn_joins::{Short, ShortWay};
 use tantivy_fst::Automaton;
 
+/// How many letters a term has less than the word, at least: `dec` is guessed for no "decay".
+const FEWER: usize = 3;
+
 /// A word of small ASCII letters, which terms may be short forms of.
 #[derive(Debug, Clone)]
 pub struct ShortTerms(Short);
@@ -27,11 +30,11 @@ impl Automaton for ShortTerms {
     }
 
     fn is_match(&self, way: &Self::State) -> bool {
-        way.is_some_and(ShortWay::is_whole)
+        way.is_some_and(|way| way.is_whole() && self.0.fewer(way) >= FEWER)
     }
 
     fn can_match(&self, way: &Self::State) -> bool {
-        way.is_some()
+        way.is_some_and(|way| self.0.fewer(way) >= FEWER)
     }
 
     /// Bytes of other characters are letters that no such word has.
@@ -52,18 +55,23 @@ mod tests {
         }
     }
 
+    fn is_match(word: &str, term: &str) -> bool {
+        let terms = ShortTerms::of(word).unwrap_or_else(|| unreachable!());
+        let way = term.bytes().try_fold(terms.start(), |way, byte| {
+            let way = terms.accept(&way, byte);
+            terms.can_match(&way).then_some(way)
+        });
+        way.is_some_and(|way| terms.is_match(&way))
+    }
+
     #[test]
     fn terms_are_read_by_their_bytes() {
-        let terms = ShortTerms::of("temperature").unwrap_or_else(|| unreachable!());
-        let is_match = |term: &str| {
-            let mut bytes = term.bytes();
-            let way = bytes.try_fold(terms.start(), |way, byte| {
-                let way = terms.accept(&way, byte);
-                terms.can_match(&way).then_some(way)
-            });
-            way.is_some_and(|way| terms.is_match(&way))
-        };
-        assert!(is_match("temp") && is_match("tmp") && is_match("tmprt"));
-        assert!(!is_match("te") && !is_match("tempo") && !is_match("témp") && !is_match(""));
+        for short in ["temp", "tmp", "tmprt", "temperat"] {
+            assert!(is_match("temperature", short), "{short}");
+        }
+        for other in ["te", "tempo", "témp", "", "temperatu"] {
+            assert!(!is_match("temperature", other), "{other}");
+        }
+        assert!(!is_match("decay", "dec") && is_match("decade", "dec"));
     }
 }
