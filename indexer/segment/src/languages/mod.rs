@@ -209,6 +209,11 @@ impl Stems {
         if slot.0 != Some(language) || slot.1 != word {
             let stem = self.stemmers[language as usize].stem(word);
             let stem = fold(&stem).to_lowercase();
+            // A stemmer may take all of a word for its ending: Greek "ηκααἀ".
+            let stem = match stem.is_empty() {
+                true => fold(word).to_lowercase(),
+                false => stem,
+            };
             *slot = (
                 Some(language),
                 word.to_owned(),
@@ -366,6 +371,11 @@ mod tests {
             // Short names of things that several languages share say nothing.
             assert!(!is_both || word.len() > 2, "{word}");
         }
+    }
+
+    #[test]
+    fn a_word_that_is_all_ending_is_its_own_stem() {
+        assert_eq!(terms("ΗΚΑΑἀ", Some(Language::Greek)), ["~el~ηκα"]);
     }
 
     /// A language, and words in its letters: in large and small ones, with marks and decorations.
