@@ -5,7 +5,8 @@
 //! A short form is the word cut off (`temp` of "temperature"), or cut off and then without its
 //! vowels and whatever else (`dept` of "department", `qty` of "quantity"): it begins as the word
 //! does, and its letters come in the word's order. It has three letters or more, of two there are
-//! too many; and at least two fewer than the word, of one less it is another form of the word.
+//! too many; and at least two fewer than the word, of one less it is another form of the word. A
+//! search asks for three fewer (`limn-segment`): `dec` is none of "decay".
 //!
 //! A column that is said to refer to a key needs more than a word that is searched for, which
 //! counts half in any case: a *sure* one has no vowel after its first letter, or has half of the

@@ -23,7 +23,7 @@ struct Making {
     layout: Layout,
     to_do: Peekable<std::vec::IntoIter<ToDo>>,
     gone: HashSet<GroupId>,
-    /// Groups that are gone and were told of.
+    /// Removed groups that an epoch has.
     told: HashSet<GroupId>,
     /// Those that the first epoch restates.
     restated: Vec<GroupId>,

@@ -332,7 +332,7 @@ impl Planner {
             let Some((version, told)) = told else {
                 continue;
             };
-            // One that cannot be read is told of by the dataflow.
+            // The dataflow reports one that cannot be read.
             if let Some(shared) = self.reader.look_at(object, *kind).await
                 && shared.part(about) == told
             {

@@ -103,7 +103,7 @@ impl<'a> Survey<'a> {
         }
         let (differ, changed) = self.planner.difference(group, &takes_over);
         match differ {
-            // Nothing is to be told of sides that are equal.
+            // Sides that are equal have nothing to do.
             Differ::Not => return,
             Differ::Awaits => self.found.awaiting += 1,
             Differ::Members => {
