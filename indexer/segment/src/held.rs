@@ -11,6 +11,7 @@
 //! ([`HeldRows::file_of`], [`IndexStore::row`]).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
 use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
@@ -112,6 +113,43 @@ impl Log {
     }
 }
 
+type IsSuch = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// Which tables' rows are kept.
+#[derive(Clone, Default)]
+pub(crate) struct Kept {
+    /// Those of this lake; of all, if none is given.
+    lake: Option<String>,
+    /// Those with such names, if given.
+    is_such: Option<IsSuch>,
+}
+
+impl Kept {
+    /// Those of one lake, or of all.
+    pub(crate) fn of(lake: Option<&str>) -> Kept {
+        Kept {
+            lake: lake.map(str::to_owned),
+            is_such: None,
+        }
+    }
+
+    fn has(&self, row: &TableRecord) -> bool {
+        self.lake.as_ref().is_none_or(|lake| *lake == row.lake)
+            && self
+                .is_such
+                .as_ref()
+                .is_none_or(|is_such| is_such(&row.name))
+    }
+}
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kept")
+            .field("lake", &self.lake)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Rows that hold, wherever they are kept.
 pub(crate) trait Rows<T> {
     /// A table's.
@@ -135,7 +173,7 @@ pub(crate) async fn follow<T: HeldValue, R: Rows<T> + Send + Sync>(
     index: &IndexStore,
     before: &Log,
     log: &[LogFile<'_>],
-    lake: Option<&str>,
+    kept: &Kept,
     rows: &mut R,
 ) -> Result<(), SegmentError> {
     let places: HashMap<u32, usize> = (0..)
@@ -169,7 +207,7 @@ pub(crate) async fn follow<T: HeldValue, R: Rows<T> + Send + Sync>(
             // It is never closed. Who waits is served in order, the order in which the files are
             // wanted.
             let permit = room.acquire_many(kib.min(KIB_IN_FLIGHT)).await;
-            let rows = read_file(index, &entry, file, lake).await?;
+            let rows = read_file(index, &entry, file, kept).await?;
             Ok::<_, SegmentError>((place, rows, permit))
         })
         .buffered(FILES_IN_FLIGHT);
@@ -267,7 +305,7 @@ impl<T> HeldRow<T> {
 /// ```
 #[derive(Debug)]
 pub struct HeldRows<T = TableRecord> {
-    lake: Option<String>,
+    kept: Kept,
     log: Log,
     rows: BTreeMap<TableKey, HeldRow<T>>,
 }
@@ -276,7 +314,7 @@ pub struct HeldRows<T = TableRecord> {
 impl<T> Default for HeldRows<T> {
     fn default() -> Self {
         HeldRows {
-            lake: None,
+            kept: Kept::default(),
             log: Log::default(),
             rows: BTreeMap::new(),
         }
@@ -324,9 +362,16 @@ impl<T: HeldValue> HeldRows<T> {
     #[must_use]
     pub fn keeping(lake: Option<&str>) -> Self {
         Self {
-            lake: lake.map(str::to_owned),
+            kept: Kept::of(lake),
             ..Self::default()
         }
+    }
+
+    /// As [`keeping`](Self::keeping), and only of tables with such names.
+    #[must_use]
+    pub fn only(mut self, is_such: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.kept.is_such = Some(Arc::new(is_such));
+        self
     }
 
     /// Rows of the same log of which something else is kept, which `keep` makes of what is kept
@@ -343,7 +388,7 @@ impl<T: HeldValue> HeldRows<T> {
             (key.clone(), row)
         });
         HeldRows {
-            lake: self.lake.clone(),
+            kept: self.kept.clone(),
             log: self.log.clone(),
             rows: rows.collect(),
         }
@@ -407,7 +452,7 @@ impl<T: HeldValue> HeldRows<T> {
             rows: &mut self.rows,
             changed: Vec::new(),
         };
-        follow::<T, _>(index, &self.log, &log, self.lake.as_deref(), &mut rows).await?;
+        follow::<T, _>(index, &self.log, &log, &self.kept, &mut rows).await?;
         let changed = rows.changed;
         self.log.go_on(log);
         Ok(changed)
@@ -450,19 +495,19 @@ impl<T> Rows<T> for Changing<'_, T> {
     }
 }
 
-/// What is kept of a file's rows, of one lake or all, in their order.
+/// The rows that are kept in the order of a file.
 async fn read_file<T: HeldValue>(
     index: &IndexStore,
     entry: &CatalogEntry,
     file: u32,
-    lake: Option<&str>,
+    kept: &Kept,
 ) -> Result<Vec<(TableKey, HeldRow<T>)>, SegmentError> {
-    let (count, lake) = (entry.rows, lake.map(str::to_owned));
+    let (count, kept) = (entry.rows, kept.clone());
     let decode = move |object: &str, bytes| {
         let columns = T::COLUMNS.map(|columns| [&KEY_COLUMNS, columns].concat());
         let mut rows = Vec::new();
         visit_catalog(object, bytes, count, columns.as_deref(), &mut |row| {
-            if lake.as_ref().is_none_or(|lake| *lake == row.lake) {
+            if kept.has(&row) {
                 rows.push((row.key(), HeldRow::new(row, file)));
             }
         })?;

@@ -18,7 +18,7 @@ use crate::catalog::TableRecord;
 use crate::codec::{Cursor, put_number, put_text};
 use crate::error::SegmentError;
 use crate::format_error::FormatError;
-use crate::held::{HeldRow, HeldValue, Log, Rows, follow};
+use crate::held::{HeldRow, HeldValue, Kept, Log, Rows, follow};
 use crate::index_store::IndexStore;
 use crate::snapshot::{CatalogEntry, Snapshot};
 use crate::spill::Spill;
@@ -259,7 +259,7 @@ impl PackedTables {
     ) -> Result<PackedTables, SegmentError> {
         let log = self.log.of(snapshot);
         let mut next = self.clone();
-        follow::<Packed, _>(index, &self.log, &log, None, &mut next).await?;
+        follow::<Packed, _>(index, &self.log, &log, &Kept::default(), &mut next).await?;
         let mut now = Log::clone(&self.log);
         now.go_on(log);
         next.log = Arc::new(now);

@@ -252,7 +252,7 @@ fn detect(
         let (lake, published) = (lake.to_collection(scope), published.to_collection(scope));
         let changes = match all {
             true => all_members_kept(lake, published),
-            false => changed_groups(lake, published),
+            false => changed_groups(lake, published, GroupId::hash),
         };
         let changes = changes.inspect(move |((group, change), _, diff)| {
             assert_eq!(*diff, 1);

@@ -15,7 +15,7 @@ use crate::changes::{Epoch, GroupId};
 use crate::draft::TableDraft;
 use crate::pending::Pending;
 use crate::read::ReadDone;
-use crate::select::{Work, route};
+use crate::select::Work;
 use crate::weight;
 
 /// Joins groups with their reads and emits what becomes of their tables. `assembler` is that of the
@@ -29,7 +29,7 @@ pub fn assemble_tables<'scope>(
         reads,
         // `select work` has already sent each group to its worker.
         Pipeline,
-        Exchange::new(|read: &ReadDone| route(read.group)),
+        Exchange::new(|read: &ReadDone| read.home),
         "assemble tables",
         move |_capability, _info| {
             let mut pending: HashMap<(Epoch, GroupId), (Capability<Epoch>, Pending)> =

@@ -16,9 +16,12 @@
 use std::fmt;
 
 use differential_dataflow::VecCollection;
+use differential_dataflow::operators::arrange::arrangement::arrange_core;
+use differential_dataflow::trace::implementations::{ValBatcher, ValBuilder, ValSpine};
 use limn_formats::Fingerprint;
 use limn_lake::GroupKey;
 use serde::{Deserialize, Serialize};
+use timely::dataflow::channels::pact::Exchange;
 
 /// An epoch: a batch of changes that is published together. The timely timestamp of the dataflow.
 pub type Epoch = u64;
@@ -36,6 +39,11 @@ pub struct GroupId(pub u128);
 pub struct MemberId(pub u128);
 
 impl GroupId {
+    /// A short hash.
+    pub fn hash(self) -> u64 {
+        (self.0 as u64) ^ ((self.0 >> 64) as u64)
+    }
+
     /// Reads one as a catalog row writes it.
     pub fn from_hex(hex: &str) -> Option<Self> {
         u128::from_str_radix(hex, 16).ok().map(Self)
@@ -118,15 +126,36 @@ pub enum Change {
 }
 
 /// The groups that differ, from the two collections of `(group, member)`, as [`side`] feeds them.
+/// What is kept of a group is kept where `home` says.
 pub fn changed_groups<'scope>(
     lake: VecCollection<'scope, Epoch, (GroupId, MemberId), isize>,
     published: VecCollection<'scope, Epoch, (GroupId, MemberId), isize>,
+    home: impl Fn(GroupId) -> u64 + 'static,
 ) -> VecCollection<'scope, Epoch, (GroupId, Change), isize> {
-    lake.concat(published.negate())
-        .reduce_named("what changed", |_group, differences, changes| {
+    let home = Exchange::new(move |update: &DifferenceUpdate| home(update.0.0));
+    let differences = lake.concat(published.negate()).inner;
+    arrange_core::<_, _, ValBatcher<_, _, _, _>, ValSpine<_, _, _, _>>(
+        differences,
+        home,
+        "what differs",
+        ValBatcher::new,
+    )
+    .reduce_abelian::<_, ValBuilder<_, _, _, _>, ValSpine<_, _, _, _>, _, _>(
+        "what changed",
+        |_group, differences, changes| {
             changes.extend(change(differences).map(|change| (change, 1)));
-        })
+        },
+        |updates, group, changes| {
+            updates.clear();
+            let changes = changes.drain(..);
+            updates.extend(changes.map(|(change, time, diff)| ((*group, change), time, diff)));
+        },
+    )
+    .as_collection(|group, change| (*group, *change))
 }
+
+/// An update of what differs.
+type DifferenceUpdate = ((GroupId, MemberId), Epoch, isize);
 
 /// What a group's differences say: members, sorted, with how many more of each the lake has than
 /// what is published.

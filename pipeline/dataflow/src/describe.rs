@@ -54,6 +54,8 @@ pub struct Describer {
     pub narrations: Option<Arc<NarrationStore>>,
     /// Counters for people.
     pub progress: Arc<Progress>,
+    /// Whether the run is of several processes: the one that asks the model may not know the row.
+    pub is_of_several: bool,
 }
 
 impl Describer {
@@ -151,7 +153,11 @@ impl Describer {
                     .eq(before.columns.iter().map(|(_, narration)| narration))
         });
         if is_published {
-            (change.row, change.replaces) = (None, None);
+            let row = change.row.take().filter(|_| self.is_of_several);
+            if let Some(awaits) = &mut change.awaits {
+                awaits.row = row;
+            }
+            change.replaces = None;
             let says_nothing = change.failures.is_empty() && change.awaits.is_none();
             return Ok(if says_nothing {
                 Vec::new()

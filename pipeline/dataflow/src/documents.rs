@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use limn_formats::member::beside;
 use limn_lake::Group;
-use limn_profile::{ColumnSummary, DeclaredKeys, TableSummary};
+use limn_profile::{ColumnSummary, DeclaredKeys, TableSummary, short};
 use limn_segment::{
     ColumnRecord, ContextRecord, FileRecord, KeyRecords, PatternShare, ReferenceRecord,
     TableRecord, ValueCount,
@@ -188,10 +188,10 @@ fn column_record(column: &ColumnSummary) -> ColumnRecord {
     ColumnRecord {
         name: column.name.clone(),
         data_type: column.data_type.to_string(),
-        null_share: profile.null_share(),
+        null_share: short(profile.null_share()),
         distinct: profile.distinct(),
         distinct_exact: profile.distinct_exact(),
-        uniqueness: (profile.counted() > 0).then(|| profile.uniqueness()),
+        uniqueness: (profile.counted() > 0).then(|| short(profile.uniqueness())),
         key_rank: None,
         patterns: profile
             .patterns()

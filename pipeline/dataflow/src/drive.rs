@@ -1,12 +1,14 @@
 //! Driving: epochs are fed into the dataflow and followed until they are published.
 //!
-//! The first worker drives; in a cluster that is one of the leader's. It feeds an epoch when fewer
+//! The first worker drives; in a cluster that is one of the leader's, and the first worker of each
+//! other process feeds what that has of the same epoch (`feeder`). The driver begins an epoch when fewer
 //! than `epochs_in_flight` are under way, which bounds what is in memory at once: first the epochs
 //! of the lake's plan; when those are published, the model is asked for what tables await, and
 //! groups whose narrations have come are fed as further epochs, in batches. That is a round. The
 //! dataflow lives on after it: a session feeds the next listing into the same one.
 
 mod driver;
+mod feeder;
 mod graph;
 pub mod sleep;
 
@@ -16,6 +18,7 @@ use std::sync::{Arc, Mutex};
 
 pub use driver::Driven;
 use driver::{Driver, ToDrive};
+use feeder::Feeder;
 use graph::GraphDriver;
 use sleep::{Waking, step};
 use timely::execute::execute_from;
@@ -29,10 +32,15 @@ use crate::job::{Job, Stages, build, build_graph};
 use crate::plan::Epochs;
 use crate::progress::Progress;
 
-/// What the driver is given: rounds, as long as there are any to come.
-struct Lead {
-    rounds: mpsc::Receiver<ToDrive>,
-    epochs_in_flight: u64,
+/// What the first worker of a process does beside its work.
+enum Part {
+    /// It drives rounds, as long as there are any to come.
+    Lead {
+        rounds: mpsc::Receiver<ToDrive>,
+        epochs_in_flight: u64,
+    },
+    /// It feeds what this process has of the epochs.
+    Follow(Box<Epochs>),
 }
 
 /// The dataflow of a process that leads, alive until it is [ended](Self::end) or dropped.
@@ -68,11 +76,11 @@ impl Dataflow {
         epochs_in_flight: u64,
     ) -> Result<Self, PipelineError> {
         let (send, rounds) = mpsc::channel();
-        let lead = Lead {
+        let part = Part::Lead {
             rounds,
             epochs_in_flight,
         };
-        let ended = start_workers(&job, cluster, Some(lead))?;
+        let ended = start_workers(&job, cluster, part)?;
         Ok(Self {
             waking: Waking(Arc::clone(&job.sleepers)),
             job,
@@ -152,13 +160,17 @@ impl Dataflow {
     }
 }
 
-/// Takes this process's share of the epochs that another process drives, to the end of the last
-/// one.
+/// Takes part in the epochs that another process drives, to the end of the last one; `epochs` are
+/// what this process has of them.
 ///
 /// # Errors
 /// The first error of any stage in this process.
-pub async fn serve_epochs(job: &Arc<Job>, cluster: &Cluster) -> Result<(), PipelineError> {
-    let mut ended = start_workers(job, Some(cluster), None)?;
+pub async fn serve_epochs(
+    job: &Arc<Job>,
+    cluster: &Cluster,
+    epochs: Epochs,
+) -> Result<(), PipelineError> {
+    let mut ended = start_workers(job, Some(cluster), Part::Follow(Box::new(epochs)))?;
     wait_for_end(job, &mut ended).await
 }
 
@@ -179,7 +191,7 @@ async fn wait_for_end(
 fn start_workers(
     job: &Arc<Job>,
     cluster: Option<&Cluster>,
-    lead: Option<Lead>,
+    part: Part,
 ) -> Result<oneshot::Receiver<Result<(), PipelineError>>, PipelineError> {
     let allocators = match (cluster, job.workers) {
         (Some(cluster), workers) => cluster.allocators(workers)?,
@@ -194,7 +206,7 @@ fn start_workers(
     let thread = thread.spawn({
         let job = Arc::clone(job);
         move || {
-            let ended = send.send(work(job, allocators, lead));
+            let ended = send.send(work(job, allocators, part));
             drop(alive);
             ended
         }
@@ -216,14 +228,10 @@ fn try_build(config: CommunicationConfig) -> Result<Allocators, PipelineError> {
 }
 
 /// The threads of the workers, from their start to their end.
-fn work(
-    job: Arc<Job>,
-    (builders, held): Allocators,
-    lead: Option<Lead>,
-) -> Result<(), PipelineError> {
-    let lead = Mutex::new(lead);
+fn work(job: Arc<Job>, (builders, held): Allocators, part: Part) -> Result<(), PipelineError> {
+    let part = Mutex::new(Some(part));
     let guards = execute_from(builders, held, WorkerConfig::default(), move |worker| {
-        let ran = catch_unwind(AssertUnwindSafe(|| run_worker(worker, &job, &lead)));
+        let ran = catch_unwind(AssertUnwindSafe(|| run_worker(worker, &job, &part)));
         // Timely leaves the other workers waiting for a dead one for ever; the error ends them.
         ran.unwrap_or_else(|_| {
             job.fatal.set(PipelineError::TaskDied {
@@ -242,23 +250,31 @@ fn work(
     Ok(())
 }
 
-/// One worker's part of [`work`]; the first of all workers drives.
-fn run_worker(worker: &mut Worker, job: &Arc<Job>, lead: &Mutex<Option<Lead>>) {
+/// One worker's part of [`work`]; the first of the process has more to do.
+fn run_worker(worker: &mut Worker, job: &Arc<Job>, part: &Mutex<Option<Part>>) {
     job.sleepers.join();
     let (send, published) = mpsc::channel();
     let inputs = build(worker, job, send);
     let (send_edges, edges) = mpsc::channel();
     let graph = build_graph(worker, send_edges);
-    let lead = (worker.index() == 0).then(|| {
-        let mut lead = lead.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        lead.take()
+    let is_first = worker.index().is_multiple_of(job.workers.max(1));
+    let part = is_first.then(|| {
+        let mut part = part.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        part.take()
     });
-    match lead.flatten() {
+    match part.flatten() {
         None => drop((inputs, graph)),
-        Some(lead) => {
+        Some(Part::Follow(epochs)) => {
+            drop(graph);
+            Feeder::new(inputs, *epochs).feed(worker, &job.fatal);
+        }
+        Some(Part::Lead {
+            rounds,
+            epochs_in_flight,
+        }) => {
             let graph = GraphDriver::new(graph, edges, job.joins.drive());
-            let driver = Driver::new(inputs, Arc::clone(job), lead.epochs_in_flight, graph);
-            driver.drive(worker, &lead.rounds, &published);
+            let driver = Driver::new(inputs, Arc::clone(job), epochs_in_flight, graph);
+            driver.drive(worker, &rounds, &published);
         }
     }
     // The dataflow is complete when its inputs are dropped and all workers have done their part.

@@ -16,7 +16,7 @@ use limn_lake::{ContextSource, ContextText, Group, GroupKind};
 use timely::ExchangeData;
 use timely::dataflow::channels::pact::{Exchange, ParallelizationContract, Pipeline};
 use timely::dataflow::operators::vec::{Broadcast, Map};
-use timely::dataflow::operators::{Concat, Exchange as _, Inspect, Probe};
+use timely::dataflow::operators::{Concat, Exchange as _, Inspect, OkErr, Probe};
 use timely::dataflow::{InputHandle, ProbeHandle, Stream};
 use timely::worker::Worker;
 use tokio::runtime::Handle;
@@ -25,9 +25,10 @@ use tokio_util::sync::CancellationToken;
 use crate::assemble::assemble_tables;
 use crate::assembler::Assembler;
 use crate::async_operator::async_flat_map;
-use crate::changes::{Epoch, GroupId, MemberId, changed_groups};
+use crate::changes::{Epoch, GroupId, MemberId, MemberUpdate, changed_groups};
 use crate::cluster::terms::Terms;
 use crate::describe::Describer;
+use crate::draft::TableDraft;
 use crate::drive::sleep::Sleepers;
 use crate::embed::BlockEmbedder;
 use crate::error::{Fatal, PipelineError};
@@ -37,11 +38,11 @@ use crate::narrate::aliases::settle_aliases;
 use crate::narrate::asking::Asking;
 use crate::narrate::store::NarrationStore;
 use crate::pending::parts_of;
-use crate::plan::GroupPlan;
+use crate::plan::{EpochPlan, GroupPlan};
 use crate::publish::{Committer, PublishedEpoch, gather_epoch};
-use crate::read::{Part, ReadSource, ReadTask, Reader, WantedParts};
+use crate::read::{LookedUp, Part, ReadSource, ReadTask, Reader, WantedParts};
 use crate::segments::{SegmentWriter, ShardResult, StashLimits, batch_by_shard};
-use crate::select::{Work, route, select_work};
+use crate::select::{Home, Work, select_work};
 use crate::wire::Wire;
 
 /// What a process's dataflow has from its beginning to its end.
@@ -150,6 +151,8 @@ impl Job {
     }
 }
 
+type Input<D> = InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<D>>>;
+
 /// The inputs of the dataflow on one worker, and how far it has come.
 pub struct Inputs {
     /// The lake as it is: `(group, member)`.
@@ -157,19 +160,45 @@ pub struct Inputs {
     /// The lake as it was published.
     pub published: InputSession<Epoch, (GroupId, MemberId), isize>,
     /// The plans of groups that may have changed.
-    pub plans:
-        InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<Wire<GroupPlan>>>>,
+    pub plans: Input<Wire<GroupPlan>>,
     /// Published groups that are described again from their rows, without a look at the lake: those
     /// whose narrations have come, at the epoch that it is then, and those that settings cannot
     /// reach.
-    pub published_again: InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<Work>>>,
+    pub published_again: Input<Work>,
+    /// Says which epoch begins next; the driver's alone.
+    pub clock: Option<Input<()>>,
+    /// Epochs before its frontier have begun.
+    pub begun: ProbeHandle<Epoch>,
     /// Epochs before its frontier are published.
     pub done: ProbeHandle<Epoch>,
 }
 
 impl Inputs {
+    /// Feeds an epoch, or what this process has of it, and ends it. Gives the differences between
+    /// the lake and what is published that were fed.
+    pub fn feed(&mut self, number: Epoch, epoch: EpochPlan) -> Vec<MemberUpdate> {
+        for (update, diff) in epoch.published {
+            self.published.update(update, diff);
+        }
+        for (update, diff) in epoch.lake {
+            self.lake.update(update, diff);
+        }
+        for plan in epoch.groups {
+            self.plans.send(Wire(plan));
+        }
+        for group in epoch.restated {
+            self.published_again.send(Work::Restate(group));
+        }
+        self.advance_to(number + 1);
+        epoch.differences
+    }
+
     /// Moves all inputs to the next epoch.
     pub fn advance_to(&mut self, epoch: Epoch) {
+        if let Some(clock) = &mut self.clock {
+            clock.advance_to(epoch);
+            clock.flush();
+        }
         self.lake.advance_to(epoch);
         self.published.advance_to(epoch);
         self.plans.advance_to(epoch);
@@ -187,24 +216,40 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
     let mut published = InputSession::new();
     let mut plans = InputHandle::new();
     let mut published_again = InputHandle::new();
-    let done = ProbeHandle::new();
+    let mut clock: Input<()> = InputHandle::new();
+    let (begun, done) = (ProbeHandle::new(), ProbeHandle::new());
     let worker_count = worker.peers();
+    let worker_index = worker.index();
+    let home = Home::of(worker_index, job.workers);
     worker.dataflow::<Epoch, _, _>(|scope| {
         let lake = lake.to_collection(scope);
         let published = published.to_collection(scope);
         let plans = plans.to_stream(scope);
         let again = published_again.to_stream(scope);
+        clock.to_stream(scope).probe_with(&begun);
 
-        // What changed, and the work that makes of it; what is described again is work as well.
-        let changes = changed_groups(lake, published);
-        // What the leader knows of tables that await a narration, only its own workers know.
-        let leaders = job.workers as u64;
-        let again = again.exchange(move |work: &Work| route(work.group()) % leaders);
-        let work = select_work(changes.inner, plans).concat(again);
+        // What changed, and the work that makes of it; what is described again is work as well. It
+        // stays with the process that planned it, which knows what is published of the group.
+        let changes = changed_groups(lake, published, move |group| home.of_group(group));
+        let again = again.exchange(move |work: &Work| home.of_group(work.group()));
+        let work = select_work(changes.inner, plans, home).concat(again);
 
-        // Files are read wherever a worker is free; tables come together where their group lives.
+        // What the catalog knows of a group's files is not read again. The others are read wherever
+        // a worker is free; tables come together where their group lives.
+        let tasks = work.clone().flat_map(move |work| read_tasks(work, home));
+        let looked_up = run_tasks(tasks, Pipeline, "look files up", job, {
+            let job = Arc::clone(job);
+            move |task| {
+                let stages = job.stages();
+                async move { Ok(vec![stages?.reader.look_up(task)]) }
+            }
+        });
+        let (unknown, known) = looked_up.ok_err(|found| match found {
+            LookedUp::Unknown(task) => Ok(task),
+            LookedUp::Known(done) => Err(done),
+        });
         let reads = run_tasks(
-            work.clone().flat_map(read_tasks),
+            unknown,
             Exchange::new(ReadTask::route),
             "read files",
             job,
@@ -216,10 +261,15 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
                 }
             },
         );
-        let tables = assemble_tables(work, reads, {
+        let mut tables = assemble_tables(work, known.concat(reads), {
             let job = Arc::clone(job);
             move || Some(Arc::clone(&job.stages_or_end()?.assembler))
         });
+        // From here on any process can go on with them.
+        if worker_count > job.workers {
+            let here = worker_index as u64;
+            tables = tables.exchange(move |table: &TableDraft| table.route(here));
+        }
 
         // Tables are described, with the narrations of their columns that there are.
         let narrated = run_tasks(tables, Pipeline, "look up narrations", job, {
@@ -302,6 +352,8 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         published,
         plans,
         published_again,
+        clock: Some(clock),
+        begun,
         done,
     }
 }
@@ -391,7 +443,7 @@ fn wanted_parts(
 }
 
 /// The reads that a group's work needs.
-fn read_tasks(work: Work) -> Vec<ReadTask> {
+fn read_tasks(work: Work, home: Home) -> Vec<ReadTask> {
     let Work::Describe(Wire(plan)) = work else {
         return Vec::new();
     };
@@ -428,6 +480,7 @@ fn read_tasks(work: Work) -> Vec<ReadTask> {
                 group: plan.id,
                 part,
                 source: Wire(source),
+                home: home.of_group(plan.id),
                 is_probed,
             })
         })

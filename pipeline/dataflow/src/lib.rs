@@ -60,6 +60,7 @@ mod options;
 mod parts;
 mod pending;
 mod plan;
+mod planned;
 mod position;
 mod progress;
 mod publish;
@@ -75,13 +76,13 @@ mod segments;
 mod select;
 mod session;
 mod settings;
+mod share;
 mod sketches;
 mod values;
 mod weight;
 mod wire;
 
 pub use cluster::Cluster;
-pub use cluster::follow::{Followed, follow};
 pub use cluster::key::{ClusterKey, KeyError};
 pub use cluster::options::{ClusterOptions, Trust};
 pub use error::PipelineError;
@@ -90,7 +91,7 @@ pub use progress::Progress;
 pub use publish::encoder_of;
 pub use report::{Failure, ObjectCounts, Report, Skipped};
 pub use scope::{Part, Scope};
-pub use session::{Session, index_lake};
+pub use session::{Followed, Session, follow, index_lake};
 pub use settings::IndexSettings;
 pub use tokio_util::sync::CancellationToken;
 
@@ -105,6 +106,7 @@ pub mod stages {
     pub use crate::plan::{Planner, members, plan};
     pub use crate::published::Published;
     pub use crate::read::Reader;
+    pub use crate::share::{Deal, Share};
     pub use crate::sketches::{
         ColumnSketch, JoinColumns, SketchedColumns, column_sketches, graph_table, kept,
     };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use futures::StreamExt;
+use futures::stream::{self, StreamExt};
 use limn_formats::{ObjectRecord, ObjectRef, Objects};
 use limn_lake::filter::{IgnoreFiles, Selection, is_ignore_file};
 use limn_lake::layout::{described_below, describes_beside, is_read, may_be_beside, texts_beside};
@@ -10,18 +10,25 @@ use limn_lake::reach::{is_within, parent, shares_name};
 use limn_lake::sources::is_of_log;
 use limn_lake::{Declared, LogTable, is_declared_file};
 use limn_segment::{FOLDERS, IndexStore};
-use limn_store::{ObjectInfo, Store, StoreErrorKind};
+use limn_store::{ObjectInfo, Store, StoreError, StoreErrorKind};
+use serde::{Deserialize, Serialize};
 
 use crate::error::PipelineError;
 use crate::progress::Progress;
 use crate::report::Failure;
 use crate::scope::{Part, Scope, outermost, root_name};
+use crate::share::Share;
+
+/// Folders that are listed at once.
+const LISTED_AT_ONCE: usize = 16;
 
 /// A listing of a lake or a part of it, without the objects of indexes that lie inside the lake.
 #[derive(Default)]
 pub struct Listing {
     /// What was listed.
     pub part: Part,
+    /// Whose objects these are: those of the other shares are not here.
+    pub share: Share,
     /// The objects of that part.
     pub objects: Objects,
     /// Objects beside the part's folders, which its tables may share a name with.
@@ -48,6 +55,23 @@ pub struct Listing {
     pub indexes: BTreeSet<String>,
 }
 
+/// What the other shares of a lake have to know of one.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ForOthers {
+    /// Objects that may be about their tables.
+    pub describing: Vec<ObjectRecord>,
+    /// Paths of theirs that are files of a table of this share, by its log.
+    pub claimed: Vec<String>,
+}
+
+impl ForOthers {
+    /// Adds what is to be known of another share.
+    pub fn add(&mut self, other: ForOthers) {
+        self.describing.extend(other.describing);
+        self.claimed.extend(other.claimed);
+    }
+}
+
 /// Places of a lake that a part of it depends on, wherever they are, as the index knows them.
 #[derive(Debug, Default)]
 pub struct KnownPlaces {
@@ -58,7 +82,8 @@ pub struct KnownPlaces {
 }
 
 impl Listing {
-    /// Lists the part of a lake that a scope reaches, without what a selection leaves out.
+    /// Lists the part of a lake that a scope reaches, or a share of the whole, without what a
+    /// selection leaves out.
     ///
     /// # Errors
     /// The store refused, or broke off.
@@ -66,10 +91,19 @@ impl Listing {
         lake: &Store,
         index: &IndexStore,
         (scope, known): (&Scope, &KnownPlaces),
+        share: &Share,
         selection: &Selection,
         progress: &Progress,
     ) -> Result<Self, PipelineError> {
-        let mut listing = Self::default();
+        let mut listing = Self {
+            share: share.clone(),
+            ..Self::default()
+        };
+        if scope.is_partial() && share.follows() {
+            // The leader lists a part of a lake.
+            listing.part = Part::whole();
+            return Ok(listing);
+        }
         // A local folder costs no request, and which link a folder is reached by shows in the
         // whole.
         listing.part.folders = match scope {
@@ -91,8 +125,12 @@ impl Listing {
         if let Scope::Tables(tables) = scope {
             listing.part.tables = Some(tables.clone());
         }
-        for folder in listing.part.folders.clone() {
-            listing.list(lake, &folder, selection, progress).await?;
+        if share.is_partial() {
+            listing.list_share(lake, selection, progress).await?;
+        } else {
+            for folder in listing.part.folders.clone() {
+                listing.list(lake, &folder, selection, progress).await?;
+            }
         }
         let counts = |it: ObjectRef<'_>| selection.has(it.path, it.size, it.modified_ms);
         listing.beside.retain(counts);
@@ -195,52 +233,148 @@ impl Listing {
             true => by_path.has_path(path),
             false => is_its_folder_file(&by_path, path) || is_read(path) && by_path.has_path(path),
         };
-        let is_chosen = |it: &ObjectInfo| match is_catalog {
+        let mut objects = lake.list_wanted(folder, is_wanted);
+        while let Some(object) = objects.next().await {
+            self.take(object, lake, selection, progress)?;
+        }
+        Ok(())
+    }
+
+    /// Lists what lies in folders of the share; where they cannot be listed by themselves, the
+    /// whole lake, of which it keeps the share.
+    async fn list_share(
+        &mut self,
+        lake: &Store,
+        selection: &Selection,
+        progress: &Progress,
+    ) -> Result<(), PipelineError> {
+        let share = self.share.clone();
+        let levels = share.cut().map(|folder| lake.entries(folder));
+        let levels = stream::iter(levels.collect::<Vec<_>>()).buffered(LISTED_AT_ONCE);
+        let levels: Vec<Option<_>> = levels.collect().await;
+        let Some(levels) = levels.into_iter().collect::<Option<Vec<_>>>() else {
+            return self.list(lake, "", selection, progress).await;
+        };
+        let mut own = Vec::new();
+        for (objects, folders) in levels {
+            for object in objects {
+                self.take(object, lake, selection, progress)?;
+            }
+            own.extend(
+                folders
+                    .into_iter()
+                    .filter(|it| !share.is_cut(it) && share.has_folder(it)),
+            );
+        }
+        for folder in own {
+            self.list(lake, &folder, selection, progress).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes in an object that was listed, or why there is none.
+    fn take(
+        &mut self,
+        object: Result<ObjectInfo, StoreError>,
+        lake: &Store,
+        selection: &Selection,
+        progress: &Progress,
+    ) -> Result<(), PipelineError> {
+        let is_chosen = |it: &ObjectInfo| match lake.is_catalog() {
             true => selection.has_path(&it.path),
             false => {
                 is_its_folder_file(selection, &it.path)
                     || selection.has(&it.path, it.size, it.modified_ms)
             }
         };
-        let mut objects = lake.list_wanted(folder, is_wanted);
-        while let Some(object) = objects.next().await {
-            match object {
-                Ok(object) => {
-                    Progress::add(&progress.objects_listed, 1);
-                    self.indexes.extend(index_of_snapshot(&object.path));
-                    if is_chosen(&object) {
-                        self.objects.push(&object.into());
-                    } else if selection.is_too_new(&object.path, object.size, object.modified_ms) {
-                        // It may be the next version of what the index has: that one stays until
-                        // this has settled.
-                        self.unlisted.push(object.path);
-                    } else {
-                        self.left_out.push(object.path);
-                    }
+        match object {
+            Ok(object) if self.share.is_partial() && !self.share.has(&object.path) => {
+                // It may leave out what lies below it.
+                if is_ignore_file(&object.path) && self.share.is_cut(parent(&object.path)) {
+                    self.beside.push(&object.into());
                 }
-                Err(error) if error.kind() == StoreErrorKind::Entry => {
-                    // Nothing is taken as gone if it cannot be told what was not listed.
-                    let below = error.object().strip_prefix(lake.url());
-                    let path = below.map_or("", |path| path.strip_prefix('/').unwrap_or(path));
-                    let path = error.path().unwrap_or(path);
-                    let is_left_out = |path: &str| !selection.has_path(path);
-                    if !path.is_empty() && (is_left_out(path) || is_left_out(&format!("{path}/"))) {
-                        self.left_out.push(path.to_owned());
-                        continue;
-                    }
-                    if self.part.concerns(path, root_name(lake.url())) {
-                        self.failures.push(Failure {
-                            table: String::new(),
-                            object: error.object().to_owned(),
-                            error: error.to_string(),
-                        });
-                    }
-                    self.unlisted.push(path.to_owned());
-                }
-                Err(error) => return Err(error.into()),
             }
+            Ok(object) => {
+                Progress::add(&progress.objects_listed, 1);
+                self.indexes.extend(index_of_snapshot(&object.path));
+                if is_chosen(&object) {
+                    self.objects.push(&object.into());
+                } else if selection.is_too_new(&object.path, object.size, object.modified_ms) {
+                    // It may be the next version of what the index has: that one stays until this
+                    // has settled.
+                    self.unlisted.push(object.path);
+                } else {
+                    self.left_out.push(object.path);
+                }
+            }
+            Err(error) if error.kind() == StoreErrorKind::Entry => {
+                // Nothing is taken as gone if it cannot be told what was not listed.
+                let below = error.object().strip_prefix(lake.url());
+                let path = below.map_or("", |path| path.strip_prefix('/').unwrap_or(path));
+                let path = error.path().unwrap_or(path);
+                let is_left_out = |path: &str| !selection.has_path(path);
+                let is_own = !self.share.is_partial() || self.share.has(path);
+                if !path.is_empty() && (is_left_out(path) || is_left_out(&format!("{path}/"))) {
+                    if is_own {
+                        self.left_out.push(path.to_owned());
+                    }
+                    return Ok(());
+                }
+                if is_own && self.part.concerns(path, root_name(lake.url())) {
+                    self.failures.push(Failure {
+                        table: String::new(),
+                        object: error.object().to_owned(),
+                        error: error.to_string(),
+                    });
+                }
+                self.unlisted.push(path.to_owned());
+            }
+            Err(error) => return Err(error.into()),
         }
         Ok(())
+    }
+
+    /// What the other shares have to know of this one: the objects that may be about their tables,
+    /// and those of their objects that belong to tables of this share by their logs.
+    pub fn for_others(&self) -> ForOthers {
+        if !self.share.is_partial() {
+            return ForOthers::default();
+        }
+        let reaches_others = |it: &ObjectRef<'_>| {
+            described_below(it.path).is_some_and(|below| self.share.is_shared(below))
+        };
+        let files = self.logged.iter().flat_map(|table| &table.files);
+        let claimed = files.map(|file| &file.object.path);
+        ForOthers {
+            describing: self
+                .objects
+                .iter()
+                .filter(reaches_others)
+                .map(|it| it.record())
+                .collect(),
+            claimed: claimed
+                .filter(|path| !self.share.has(path))
+                .cloned()
+                .collect(),
+        }
+    }
+
+    /// The texts that more than one process looks at.
+    pub fn looked_at_by_several(&self) -> Vec<String> {
+        let own = self.for_others().describing.into_iter().map(|it| it.path);
+        let others = self.beside.iter().map(|it| it.path.to_owned());
+        own.chain(others).collect()
+    }
+
+    /// Takes in what this share has to know of the others.
+    pub fn know(&mut self, others: ForOthers) {
+        let claimed: BTreeSet<&str> = others.claimed.iter().map(String::as_str).collect();
+        if !claimed.is_empty() {
+            self.objects.retain(|object| !claimed.contains(object.path));
+        }
+        let describing = others.describing.into_iter();
+        self.beside
+            .extend(describing.filter(|it| !self.share.has(&it.path)));
     }
 
     /// Leaves out texts that are about no table, and not chosen as data; others that are not chosen

@@ -34,6 +34,7 @@ use crate::read::Reader;
 use crate::report::{ByteTotals, RequestTotals};
 use crate::segments::SegmentWriter;
 use crate::settings::IndexSettings;
+use crate::share::Share;
 
 /// The part of the memory for tables that may be of those that wait for the end of their epoch.
 const STASHED: u64 = 2;
@@ -176,6 +177,8 @@ impl Opening {
         let is_uniform = before.transpose()?.flatten().as_ref() == Some(&settings);
         vectors.advance(snapshot.clone()).await;
         let (narrates, most) = (terms.narrates, MostTables(options.join_tables));
+        let share = self.share(terms);
+        published.keep_to(&share);
         let advanced = published.advance(index, snapshot, lake.url(), &settings, narrates, most);
         advanced.await?;
         let awaiting = Arc::new(Awaiting::default());
@@ -241,6 +244,7 @@ impl Opening {
                 words: settings.narrate,
                 narrations: narrations.clone(),
                 progress: Arc::clone(progress),
+                is_of_several: options.cluster.is_some(),
             }),
             embedder: Arc::new(BlockEmbedder::new(
                 Arc::clone(&self.embedder),
@@ -287,6 +291,12 @@ impl Opening {
         };
         store.begin().await;
         Arc::clone(known.insert(store))
+    }
+
+    /// The part of the lake that this process plans.
+    pub fn share(&self, terms: &Terms) -> Share {
+        let cluster = self.options.cluster.as_ref();
+        Share::new(&terms.deal, cluster.map_or(0, |cluster| cluster.place().0))
     }
 
     /// What the dataflow has from its beginning to its end.

@@ -62,8 +62,13 @@ pub struct Plan {
 pub async fn plan(planner: Arc<Planner>, mut listing: Listing) -> Plan {
     let part = listing.part;
     let beside = std::mem::take(&mut listing.beside);
-    let beside = beside.iter().map(|object| object.record());
-    listing.objects.extend(beside);
+    let anothers: BTreeSet<&str> = match listing.share.is_partial() {
+        true => beside.iter().map(|object| object.path).collect(),
+        false => BTreeSet::new(),
+    };
+    listing
+        .objects
+        .extend(beside.iter().map(|object| object.record()));
     let mut layout = layout_declared(
         listing.objects,
         listing.logged,
@@ -72,8 +77,11 @@ pub async fn plan(planner: Arc<Planner>, mut listing: Listing) -> Plan {
         &planner.root_name,
     );
     let unchosen = &listing.only_about_others;
-    if !unchosen.is_empty() {
-        layout.retain_files(|path| !unchosen.contains(path));
+    if !unchosen.is_empty() || !anothers.is_empty() {
+        layout.retain_files(|path| !unchosen.contains(path) && !anothers.contains(path));
+        layout
+            .refused
+            .retain(|it| !anothers.contains(it.object.as_str()));
     }
     if part.is_partial() {
         layout.retain(|path| part.has_path(path));

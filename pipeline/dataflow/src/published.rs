@@ -5,7 +5,7 @@
 //! blocks are, so that the next snapshot can delete them. A session keeps it, and reads what is new
 //! before each listing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use limn_formats::member::{is_left_out, refusal, shown, split};
@@ -19,6 +19,7 @@ use limn_segment::{
     ColumnRecord, ContextRecord, FileRecord, HeldRows, HeldValue, IndexStore, SinceSample,
     Sketches, Snapshot, TableKey, TableRecord,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::changes::{GroupId, MemberId};
 use crate::error::PipelineError;
@@ -28,6 +29,7 @@ use crate::listing::KnownPlaces;
 use crate::position::Position;
 use crate::report::Failure;
 use crate::settings::IndexSettings;
+use crate::share::Share;
 use crate::sketches::{JoinColumns, kept};
 
 pub use limn_segment::REGISTERED;
@@ -64,6 +66,39 @@ struct State {
     narrates: bool,
     /// Whether rows may lack what joins are found by.
     are_counted: bool,
+    /// The part of the lake whose tables are known.
+    share: Share,
+    /// How large the others are.
+    elsewhere: GraphSize,
+}
+
+/// What is to be said of the tables that are published, of this share of a lake or of all.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Standing {
+    /// Tables that can be found.
+    pub tables: u64,
+    /// What could not be read, by table.
+    pub failures: Vec<Failure>,
+    /// Files that hold no table, by the name of their row.
+    pub passed_over: Vec<(String, Ignored)>,
+    /// The names of tables that await a narration, whoever can give it.
+    pub awaiting: Vec<String>,
+    /// The names for which contexts are registered, of tables present or gone.
+    pub registered: BTreeSet<String>,
+    /// How large the join graph is.
+    pub size: GraphSize,
+}
+
+impl Standing {
+    /// Adds that of another share.
+    pub fn add(&mut self, other: Standing) {
+        self.tables += other.tables;
+        self.failures.extend(other.failures);
+        self.passed_over.extend(other.passed_over);
+        self.awaiting.extend(other.awaiting);
+        self.registered.extend(other.registered);
+        self.size.add(other.size);
+    }
 }
 
 /// What a writer keeps of a row: all that it goes on from. What the catalog has of columns and
@@ -137,6 +172,16 @@ impl Published {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// From the beginning on, only tables of this share are known.
+    pub fn keep_to(&self, share: &Share) {
+        self.change().share = share.clone();
+    }
+
+    /// So large are the tables of the other shares.
+    pub fn know_elsewhere(&self, size: GraphSize) {
+        self.change().elsewhere = size;
+    }
+
     /// Goes on to `snapshot`, the newest, of whose catalog it reads what it does not know of the
     /// lake at `lake_url`. `narrates` says whether there is a language model now. Of a lake that is
     /// larger than `most` its columns are counted, and nothing is kept by which they join.
@@ -163,7 +208,11 @@ impl Published {
             .map(|old| old.fingerprint());
         state.narrates = narrates;
         if state.snapshot.is_none() {
+            let share = state.share.clone();
             state.held = HeldRows::keeping(Some(lake_url));
+            if share.is_partial() {
+                state.held = state.held.only(move |name| share.may_have(name));
+            }
         }
         let changed = state.held.advance(index, &snapshot).await?;
         state.keep_for_joins(most, &changed);
@@ -193,6 +242,7 @@ impl Published {
         let gone = rows.filter(|row| {
             let mut contexts = row.contexts.iter();
             row.removed
+                && state.share.has_row(row)
                 && !row.is_passed_over()
                 && contexts.any(|context| is_forgotten(row, context, forget))
         });
@@ -244,7 +294,8 @@ impl Published {
 
     /// Whether nothing of the lake is published.
     pub fn is_empty(&self) -> bool {
-        self.state().groups.is_empty()
+        let state = self.state();
+        state.groups.is_empty() && !(state.share.is_partial() && state.snapshot.is_some())
     }
 
     /// The tables that a group has in the index; a row of files that are passed over is removed.
@@ -272,14 +323,17 @@ impl Published {
 
     /// How large the lake's join graph is.
     pub fn graph_size(&self) -> GraphSize {
-        self.state().graph_size()
+        let state = self.state();
+        let mut size = state.graph_size();
+        size.add(state.elsewhere);
+        size
     }
 
     /// The rows that the join graph is made of, so that the catalog need not be read again for it;
     /// none where columns were only counted.
     pub fn graph_rows(&self) -> Option<HeldRows<GraphRow>> {
         let state = self.state();
-        let is_known = state.snapshot.is_some() && !state.are_counted;
+        let is_known = state.snapshot.is_some() && !state.are_counted && !state.share.is_partial();
         is_known.then(|| state.held.map(|_, row| GraphRow::of(&row.0, &row.1)))
     }
 
@@ -289,21 +343,26 @@ impl Published {
         state.held.live().any(|(_, row)| !row.1.names().is_empty())
     }
 
-    /// The names of tables that await a narration, whoever can give it.
-    pub fn awaiting(&self) -> Vec<String> {
+    /// What is to be said of the tables of this share.
+    pub fn standing(&self) -> Standing {
         let state = self.state();
-        let tables = state.groups.values().flatten();
-        tables
-            .filter(|table| table.awaits_narration)
-            .map(|table| table.name.clone())
-            .collect()
-    }
-
-    /// Tables in the index that can be found.
-    pub fn table_count(&self) -> u64 {
-        let state = self.state();
-        let tables = state.groups.values().flatten();
-        tables.filter(|record| is_searchable(record)).count() as u64
+        let mut standing = Standing {
+            registered: state.registered.keys().map(ToString::to_string).collect(),
+            size: state.graph_size(),
+            ..Standing::default()
+        };
+        for table in state.groups.values().flatten() {
+            standing.tables += u64::from(is_searchable(table));
+            standing.failures.extend(failures_of(table));
+            let passed_over = passed_over(table);
+            if passed_over.count() > 0 {
+                standing.passed_over.push((table.name.clone(), passed_over));
+            }
+            if table.awaits_narration {
+                standing.awaiting.push(table.name.clone());
+            }
+        }
+        standing
     }
 
     /// The members that a group's published tables were made from, sorted.
@@ -314,24 +373,6 @@ impl Published {
         members.sort_unstable();
         members.dedup();
         members
-    }
-
-    /// What could not be read in the versions that are published, by table.
-    pub fn failures(&self) -> Vec<Failure> {
-        let state = self.state();
-        let tables = state.groups.values().flatten();
-        tables.flat_map(|table| failures_of(table)).collect()
-    }
-
-    /// Files that hold no table, in the versions that are published, of tables of these names.
-    pub fn passed_over(&self, of: impl Fn(&str) -> bool) -> Ignored {
-        let state = self.state();
-        let mut found = Ignored::default();
-        let tables = state.groups.values().flatten();
-        tables
-            .filter(|table| of(&table.name))
-            .for_each(|table| found.add(&passed_over(table)));
-        found
     }
 
     /// What came of reading this very version of a file before, whatever group it was in then: its
@@ -489,7 +530,11 @@ type ChangedRow = (TableKey, Option<Arc<WriterRow>>);
 
 impl State {
     fn graph_size(&self) -> GraphSize {
-        GraphSize::of(self.held.live().map(|(_, row)| row.1.len()))
+        let own = self
+            .held
+            .live()
+            .filter(|(_, row)| self.share.has_row(&row.0));
+        GraphSize::of(own.map(|(_, row)| row.1.len()))
     }
 
     /// Lets go of what joins are found by, if the lake is too large for them.
@@ -497,7 +542,10 @@ impl State {
         let counted = |row: &Arc<WriterRow>| WriterRow(Arc::clone(&row.0), row.1.counted());
         if self.are_counted {
             self.held.replace(changed.iter().map(|it| &it.0), counted);
-        } else if most == MostTables(0) || !most.allows(self.graph_size()) {
+        } else if self.share.is_partial()
+            || most == MostTables(0)
+            || !most.allows(self.graph_size())
+        {
             self.are_counted = true;
             let all: Vec<TableKey> = self.held.live().map(|it| it.0.clone()).collect();
             self.held.replace(all.iter(), counted);
@@ -534,7 +582,10 @@ impl State {
                     touched.insert(group);
                 }
             }
-            new.extend(held.filter(|row| !row.removed || row.is_passed_over()));
+            let is_known = |row: &Arc<TableRecord>| {
+                (!row.removed || row.is_passed_over()) && self.share.has_row(row)
+            };
+            new.extend(held.filter(is_known));
         }
         for row in new {
             let Some(group) = group_of(&row) else {

@@ -1,7 +1,7 @@
 //! Reading: every file of a changed group becomes a file summary, once.
 //!
-//! Files are spread over workers by path. A file that the catalog knows in this very version is
-//! summarised from there. A read takes permits for the bytes it will hold before it starts, so the
+//! A file that the catalog knows in this very version is summarised from there, by the process that
+//! has its group; the others are spread over all workers by path. A read takes permits for the bytes it will hold before it starts, so the
 //! lake data in memory is bounded whatever the lake's size, and only so many reads go on at once:
 //! each has a thread and a socket or an open file. An unreadable file is a value here, not an
 //! error: it costs only itself.
@@ -69,8 +69,19 @@ pub struct ReadTask {
     pub part: Part,
     /// What is read.
     pub source: Wire<ReadSource>,
-    /// Whether it was read when the run was planned, by the leader.
+    /// The worker that has the group.
+    pub home: u64,
+    /// Whether it was read when the run was planned, by the process that has the group.
     pub is_probed: bool,
+}
+
+/// What is known of a part of a group before anything is read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum LookedUp {
+    /// All: the catalog has it in this version.
+    Known(ReadDone),
+    /// Nothing.
+    Unknown(ReadTask),
 }
 
 /// What is read.
@@ -110,11 +121,10 @@ pub enum WantedParts {
 }
 
 impl ReadTask {
-    /// The exchange key: reads are spread by path. What the leader has read already goes to its
-    /// first worker.
+    /// The exchange key: reads are spread by path. What a process has read already stays there.
     pub fn route(&self) -> u64 {
         if self.is_probed {
-            return 0;
+            return self.home;
         }
         let path = match &self.source.0 {
             ReadSource::Data(file) => &file.object.path,
@@ -129,6 +139,8 @@ impl ReadTask {
 pub struct ReadDone {
     /// The group that waits for it.
     pub group: GroupId,
+    /// The worker that has the group.
+    pub home: u64,
     /// The part of the group.
     pub part: Part,
     /// What came of it.
@@ -254,30 +266,57 @@ impl Reader {
         }
     }
 
+    /// Looks a part up in what is published. This process has to have its group.
+    pub fn look_up(&self, task: ReadTask) -> LookedUp {
+        let known = match &task.source.0 {
+            _ if task.is_probed => None,
+            ReadSource::Data(file) => {
+                let known = self.published.file(file.content_fingerprint());
+                if known.is_some() {
+                    self.count_for_people(file);
+                }
+                known.map(|known| match known {
+                    KnownFile::Summary(summary) => Ok(ReadResult::Summary(summary)),
+                    KnownFile::NoTable => Ok(ReadResult::NoTable),
+                    KnownFile::Unread(error) => Err(Unread {
+                        error,
+                        settled: true,
+                    }),
+                })
+            }
+            ReadSource::Sidecar(object, version) => {
+                let known = self.published.context(&object.path, *version);
+                known.map(|known| Ok(ReadResult::Text(ContextPart::of_table(known))))
+            }
+            ReadSource::Shared {
+                object,
+                wanted: WantedParts::One { table, version, .. },
+                ..
+            } => {
+                let known = self.published.part(table.as_str(), &object.path, *version);
+                known.map(|known| Ok(ReadResult::Text(known)))
+            }
+            ReadSource::Shared { .. } => None,
+        };
+        match known {
+            Some(known) => LookedUp::Known(self.done(&task, known)),
+            None => LookedUp::Unknown(task),
+        }
+    }
+
     /// Carries out one read.
     ///
     /// # Errors
     /// Only when the job is being shut down; whatever is wrong with the file is in the result.
     pub async fn read(&self, task: ReadTask) -> Result<Vec<ReadDone>, PipelineError> {
-        let ReadTask {
-            group,
-            part,
-            source,
-            is_probed: _,
-        } = task;
-        let result = match &source.0 {
+        let result = match &task.source.0 {
             ReadSource::Data(file) => self.file(file).await?,
-            ReadSource::Sidecar(object, version) => {
-                match self.published.context(&object.path, *version) {
-                    Some(known) => Ok(ReadResult::Text(ContextPart::of_table(known))),
-                    None => {
-                        let _permits = self.reserve_text(object, SIDECAR_BYTES).await?;
-                        read_sidecar(&self.store, object, self.options.confined.as_ref())
-                            .await
-                            .map(|text| ReadResult::Text(ContextPart::of_table(text)))
-                            .map_err(|error| Unread::from(&error))
-                    }
-                }
+            ReadSource::Sidecar(object, _) => {
+                let _permits = self.reserve_text(object, SIDECAR_BYTES).await?;
+                read_sidecar(&self.store, object, self.options.confined.as_ref())
+                    .await
+                    .map(|text| ReadResult::Text(ContextPart::of_table(text)))
+                    .map_err(|error| Unread::from(&error))
             }
             ReadSource::Shared {
                 object,
@@ -285,18 +324,29 @@ impl Reader {
                 wanted,
             } => self.parts(object, *kind, wanted).await?,
         };
+        Ok(vec![self.done(&task, result)])
+    }
+
+    fn done(&self, task: &ReadTask, result: Result<ReadResult, Unread>) -> ReadDone {
         let held = match &result {
             Ok(ReadResult::Summary(summary)) => {
                 self.options.room.hold(weight::of_table_to_be(summary))
             }
             _ => Held::default(),
         };
-        Ok(vec![ReadDone {
-            group,
-            part,
+        ReadDone {
+            group: task.group,
+            home: task.home,
+            part: task.part,
             result: Wire(result),
             held,
-        }])
+        }
+    }
+
+    fn count_for_people(&self, file: &TableFile) {
+        if !file.format.is_log() {
+            Progress::add(&self.progress.files_read, 1);
+        }
     }
 
     /// Whether a file was read ahead of the dataflow.
@@ -322,23 +372,15 @@ impl Reader {
             let mut probed = self.probed.lock().unwrap_or_else(PoisonError::into_inner);
             probed.remove(&content)
         };
-        let result = match (probed, self.published.file(content)) {
-            (Some(probed), _) => read_result(probed),
-            (None, Some(KnownFile::Summary(summary))) => Ok(ReadResult::Summary(summary)),
-            (None, Some(KnownFile::NoTable)) => Ok(ReadResult::NoTable),
-            (None, Some(KnownFile::Unread(error))) => Err(Unread {
-                error,
-                settled: true,
-            }),
-            (None, None) => match refusal(&file.object).filter(|_| !file.data_file().is_stray()) {
+        let result = match probed {
+            Some(probed) => read_result(probed),
+            None => match refusal(&file.object).filter(|_| !file.data_file().is_stray()) {
                 // Its container was read to find it out.
                 Some(error) => read_result(Err(error)),
                 None => read_result(self.summarise(file).await?),
             },
         };
-        if !file.format.is_log() {
-            Progress::add(&self.progress.files_read, 1);
-        }
+        self.count_for_people(file);
         Ok(result)
     }
 
@@ -354,12 +396,6 @@ impl Reader {
         kind: SharedKind,
         wanted: &WantedParts,
     ) -> Result<Result<ReadResult, Unread>, PipelineError> {
-        if let WantedParts::One { table, version, .. } = wanted {
-            let known = self.published.part(table.as_str(), &object.path, *version);
-            if let Some(known) = known {
-                return Ok(Ok(ReadResult::Text(known)));
-            }
-        }
         let text = self.shared(object, kind).await?;
         Ok(text.map(|text| match wanted {
             WantedParts::One { about, .. } => ReadResult::Text(text.part(about)),

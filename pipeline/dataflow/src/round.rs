@@ -12,21 +12,24 @@ use futures::StreamExt;
 use limn_lake::layout::is_data;
 use limn_segment::{Compacted, Policy, PublishError, SegmentError, nonce};
 
+use crate::cluster::Cluster;
 use crate::cluster::terms::Terms;
 use crate::cluster::totals::Totals;
-use crate::drive::{Dataflow, Driven};
+use crate::drive::{Dataflow, Driven, serve_epochs};
 use crate::error::PipelineError;
 use crate::filtering::{remembered, selection};
 use crate::listing::Listing;
 use crate::narrate::successor::try_out_successor;
-use crate::open::Opening;
+use crate::open::{Opened, Opening};
 use crate::options::{Narrate, shards};
-use crate::plan::{Plan, Planner, plan};
+use crate::plan::{Epochs, Plan, Planner, plan};
+use crate::planned::{Listed, Planned};
 use crate::progress::Progress;
 use crate::publish::PublishedEpoch;
 use crate::report::{CompactedTotals, Failure, Report};
 use crate::scope::{Part, Scope};
 use crate::settings::IndexSettings;
+use crate::share::Deal;
 
 use account::{Account, joined_note, orphan_notes};
 pub use state::Round;
@@ -38,6 +41,19 @@ fn totals(compacted: &Compacted) -> CompactedTotals {
         catalog_files: before.catalog_files.saturating_sub(after.catalog_files) as u64,
         deleted_blocks: before.deleted_blocks.saturating_sub(after.deleted_blocks),
     }
+}
+
+/// The planner of a process's share.
+fn planner(opening: &Opening, terms: &Terms, opened: &Opened) -> Arc<Planner> {
+    Arc::new(Planner::new(
+        &terms.lake,
+        Arc::clone(&opened.stages.reader),
+        Arc::clone(&opening.known.published),
+        (terms.settings.fingerprint(), terms.settings.redact),
+        opened.is_uniform,
+        &opening.options,
+        &opening.share(terms),
+    ))
 }
 
 impl Round {
@@ -88,13 +104,20 @@ impl Round {
             index.put(&path, Default::default()).await?;
             mark = Some(path);
         }
+        let deal = match (&cluster, options.scope.is_partial()) {
+            (Some(cluster), false) => Deal::of(&opening.lake, cluster.place().1).await,
+            _ => Deal::default(),
+        };
+        let options = &opening.options;
         let terms = Terms {
             mark,
+            deal,
             lake: lake.clone(),
             index: opening.index.store.url().to_owned(),
             snapshot: snapshot.as_ref().map(|snapshot| snapshot.number),
             filters,
             narrate: Terms::narrate(options),
+            contexts: Terms::contexts(options),
             narrates: with.is_some(),
             shards: shards(options, snapshot.as_ref())?,
             resample_threshold: options.resample_threshold,
@@ -107,14 +130,7 @@ impl Round {
         let opened = opening
             .open(&terms, snapshot, with.map(|with| (with, successor)))
             .await?;
-        let planner = Arc::new(Planner::new(
-            &lake,
-            Arc::clone(&opened.stages.reader),
-            Arc::clone(&opening.known.published),
-            (terms.settings.fingerprint(), terms.settings.redact),
-            opened.is_uniform,
-            &opening.options,
-        ));
+        let planner = planner(&opening, &terms, &opened);
         if let Some(cluster) = &cluster {
             cluster.agreed().await;
         }
@@ -132,6 +148,52 @@ impl Round {
         })
     }
 
+    /// A follower: agrees on the leader's terms, and reads what the index has of its share.
+    ///
+    /// # Errors
+    /// Other options than the leader's; the index cannot be read.
+    pub async fn join(opening: Opening, cluster: &Arc<Cluster>) -> Result<Self, PipelineError> {
+        let started = Instant::now();
+        let terms = cluster.terms().await;
+        opening.check(&terms).await?;
+        let snapshot = match terms.snapshot {
+            Some(number) => Some(opening.index.snapshot(number).await?),
+            None => None,
+        };
+        let opened = opening.open(&terms, snapshot, None).await?;
+        let planner = planner(&opening, &terms, &opened);
+        cluster.agree();
+        Ok(Self {
+            opening,
+            opened,
+            terms,
+            planner,
+            cluster: Some(Arc::clone(cluster)),
+            notes: Vec::new(),
+            started,
+        })
+    }
+
+    /// A follower: lists and plans its share, and takes part in the epochs that the leader drives.
+    /// Gives whether the run was stopped.
+    ///
+    /// # Errors
+    /// Those of [`index_lake`](crate::index_lake).
+    pub async fn follow(self, cluster: &Cluster) -> Result<bool, PipelineError> {
+        let (listing, mut planned) = self.list().await?;
+        let plan = self.plan(listing, &mut planned).await?;
+        cluster.send_planned(planned);
+        let stages = &self.opened.stages;
+        let job = self.opening.job(&self.terms);
+        job.begin(Arc::clone(stages));
+        serve_epochs(&job, cluster, plan.epochs).await?;
+        stages.kept.finish().await?;
+        if let Some(narrations) = &stages.narrations {
+            narrations.finish().await?;
+        }
+        Ok(cluster.end(self.opening.totals(stages)).await)
+    }
+
     /// Lists the lake and indexes what changed. The dataflow is `kept` for the next round; that of
     /// an earlier one is used again.
     ///
@@ -139,11 +201,14 @@ impl Round {
     /// Those of [`index_lake`](crate::index_lake).
     pub async fn carry_out(self, kept: &mut Option<Dataflow>) -> Result<Report, PipelineError> {
         self.check_filters()?;
-        let (listing, mut account) = self.list().await?;
-        let plan = self.plan(listing, &mut account).await?;
-        let (driven, followers) = self.drive(plan, kept, &mut account).await?;
+        let (listing, mut planned) = self.list().await?;
+        let part = listing.part.clone();
+        let plan = self.plan(listing, &mut planned).await?;
+        self.check_scope(&plan)?;
+        let (epochs, mut account) = self.all_planned(plan, planned, part).await?;
+        let (driven, followers) = self.drive(epochs, kept, &mut account).await?;
         let mut stopped = self.is_cut_short(driven.left, &mut account.notes);
-        self.note_what_was_published(&driven.published, &mut account.notes);
+        self.note_what_was_published(&driven.published, &mut account);
         let mut compacted = None;
         if !stopped && self.opening.options.compact && self.has_published().await {
             match self.unless_stopped(self.compact(&mut account.notes)).await {
@@ -172,8 +237,8 @@ impl Round {
             .ok_or(PipelineError::Stopped)
     }
 
-    /// Lists the lake, with what is in its containers and logs.
-    async fn list(&self) -> Result<(Listing, Account), PipelineError> {
+    /// Lists this process's share of the lake, with what is in its containers and logs.
+    async fn list(&self) -> Result<(Listing, Planned), PipelineError> {
         let Opening {
             lake,
             index,
@@ -185,7 +250,8 @@ impl Round {
         let selection = selection(&self.terms.filters)?;
         let places = published.places();
         let scope = (&options.scope, &places);
-        let listing = Listing::of(lake, index, scope, &selection, progress);
+        let share = self.opening.share(&self.terms);
+        let listing = Listing::of(lake, index, scope, &share, &selection, progress);
         let mut listing = self.unless_stopped(listing).await??;
         let (filtered, objects) = (listing.left_out.len(), listing.objects.len());
         let options_of_files = self.opened.stages.reader.options();
@@ -194,54 +260,100 @@ impl Round {
         self.unless_stopped(listing.open_logs(lake, published, &selection))
             .await?;
         let left_out = filtered + listing.members_left_out;
-        self.check_listed(&listing, objects, left_out).await?;
-        let mut account = Account::new(listing.part.clone(), self.notes.clone());
-        account.listed = objects + filtered;
-        account.left_out.filtered = left_out;
-        account.failures.append(&mut listing.failures);
-        account.notes.append(&mut listing.notes);
-        Ok((listing, account))
+        let planned = Planned {
+            listed: objects + filtered,
+            filtered: left_out,
+            failures: std::mem::take(&mut listing.failures),
+            notes: [&self.notes[..], &listing.notes].concat(),
+            standing: published.standing(),
+            ..Planned::default()
+        };
+        let listed = Listed {
+            objects,
+            left_out,
+            is_any: !listing.is_empty() || !planned.failures.is_empty(),
+            has_data: listing.objects.iter().any(|it| is_data(it.path)),
+            lacks_some: !listing.unlisted.is_empty(),
+            known: planned.standing.tables,
+            for_others: listing.for_others(),
+        };
+        let listed = match &self.cluster {
+            Some(cluster) => self.unless_stopped(cluster.all_listed(listed)).await?,
+            None => listed,
+        };
+        if !share.follows() {
+            self.check_listed(&listing.part, &listed).await?;
+        }
+        listing.know(listed.for_others);
+        Ok((listing, planned))
     }
 
     /// An unmounted disk and a mistyped prefix look like a lake from which all is gone, and so do
     /// filters that leave nothing.
-    async fn check_listed(
-        &self,
-        listing: &Listing,
-        objects: usize,
-        filtered: usize,
-    ) -> Result<(), PipelineError> {
+    async fn check_listed(&self, part: &Part, listed: &Listed) -> Result<(), PipelineError> {
         if self.opening.options.allow_empty {
             return Ok(());
         }
         let lake = &self.opening.lake;
-        let known = self.opening.known.published.table_count();
-        let mut is_empty = objects == 0 && listing.is_empty();
-        if is_empty && listing.part.folders != Part::whole().folders {
+        let mut is_empty = listed.objects == 0 && !listed.is_any;
+        if is_empty && part.folders != Part::whole().folders {
             is_empty = lake.list("").next().await.is_none();
         }
-        if is_empty && (known > 0 || lake.local_root().is_none()) {
+        if is_empty && (listed.known > 0 || lake.local_root().is_none()) {
             return Err(PipelineError::EmptyLake {
                 lake: lake.url().to_owned(),
-                tables: known,
+                tables: listed.known,
             });
         }
-        let may_be_left = listing.part.is_partial()
-            || known == 0
-            || filtered == 0
-            || !listing.unlisted.is_empty();
-        if !may_be_left && !listing.objects.iter().any(|it| is_data(it.path)) {
+        let may_be_left =
+            part.is_partial() || listed.known == 0 || listed.left_out == 0 || listed.lacks_some;
+        if !may_be_left && !listed.has_data {
             return Err(PipelineError::NothingLeft {
                 lake: lake.url().to_owned(),
-                filtered: filtered as u64,
-                tables: known,
+                filtered: listed.left_out as u64,
+                tables: listed.known,
             });
         }
         Ok(())
     }
 
-    /// Plans what is to be done, and sees that the index can be written to.
-    async fn plan(&self, listing: Listing, account: &mut Account) -> Result<Plan, PipelineError> {
+    /// Plans what this process has to do.
+    async fn plan(&self, listing: Listing, planned: &mut Planned) -> Result<Plan, PipelineError> {
+        let published = &self.opening.known.published;
+        let looked_at = listing.looked_at_by_several();
+        let mut plan = self
+            .unless_stopped(plan(Arc::clone(&self.planner), listing))
+            .await?;
+        // A name that no table can have is reported like any other failure.
+        let refused = plan.refused.iter().map(|error| Failure {
+            table: error.object.clone(),
+            object: error.object.clone(),
+            error: error.to_string(),
+        });
+        planned.failures.extend(refused);
+        planned.ignored = std::mem::take(&mut plan.ignored);
+        planned.orphans = std::mem::take(&mut plan.orphans);
+        if self.cluster.is_some() {
+            let registered = self.planner.contexts.keys().map(ToString::to_string);
+            let met = registered.chain(looked_at);
+            planned.met = met.filter(|it| !planned.orphans.contains(it)).collect();
+        }
+        let restated = plan.restated.iter().flat_map(|it| published.tables(*it));
+        let restated = restated.filter(|table| !table.removed);
+        planned.restated = restated.map(|table| table.name.clone()).collect();
+        planned.joined = std::mem::take(&mut plan.joined);
+        (planned.files_wanted, planned.awaiting) = (plan.files_wanted, plan.awaiting);
+        planned.epochs = plan.epochs.left();
+        Ok(plan)
+    }
+
+    /// Sees what the others have planned, and that the index can be written to.
+    async fn all_planned(
+        &self,
+        mut plan: Plan,
+        mut planned: Planned,
+        part: Part,
+    ) -> Result<(Epochs, Account), PipelineError> {
         let Opening {
             index,
             options,
@@ -249,52 +361,49 @@ impl Round {
             ..
         } = &self.opening;
         let published = &self.opening.known.published;
-        let mut plan = self
-            .unless_stopped(plan(Arc::clone(&self.planner), listing))
-            .await?;
-        self.check_scope(&plan)?;
-        if plan.files_wanted > 0 || plan.awaiting > 0 || !plan.restated.is_empty() {
+        if let Some(cluster) = &self.cluster {
+            let own = planned.standing.size;
+            let others = self.unless_stopped(cluster.planned()).await?;
+            others.into_iter().for_each(|it| planned.add(it));
+            published.know_elsewhere(planned.standing.size.without(own));
+        }
+        if planned.files_wanted > 0 || planned.awaiting > 0 || !planned.restated.is_empty() {
             index.check_writable()?;
         }
         if published.snapshot().is_none() {
             self.unless_stopped(index.probe_creation()).await??;
         }
-        // A name that no table can have is reported like any other failure.
-        let refused = plan.refused.iter().map(|error| Failure {
-            table: error.object.clone(),
-            object: error.object.clone(),
-            error: error.to_string(),
-        });
-        account.failures.extend(refused);
-        let (orphans, given) = (&plan.orphans, &options.contexts);
-        let filtered = account.left_out.filtered;
-        let notes = &mut account.notes;
-        notes.extend(orphan_notes(orphans, given, published, filtered));
-        notes.extend(self.restated_note(&plan.restated));
-        notes.extend(joined_note(&plan.joined));
-        account.left_out.ignored = std::mem::take(&mut plan.ignored);
-        Progress::add(&progress.files_wanted, plan.files_wanted);
+        let registered = &planned.standing.registered;
+        let orphans = orphan_notes(
+            &planned.orphans,
+            &options.contexts,
+            registered,
+            planned.filtered,
+        );
+        planned.notes.extend(orphans);
+        planned.notes.extend(self.restated_note(&planned.restated));
+        planned.notes.extend(joined_note(&planned.joined));
+        plan.epochs.at_least(planned.epochs);
+        Progress::add(&progress.files_wanted, planned.files_wanted);
         Progress::add(&progress.epochs_planned, plan.epochs.left());
-        Ok(plan)
+        Ok((plan.epochs, Account::new(part, planned)))
     }
 
     /// Drives the plan's epochs through the dataflow until they are published, and ends what ran
     /// beside it.
     async fn drive(
         &self,
-        plan: Plan,
+        epochs: Epochs,
         kept: &mut Option<Dataflow>,
         account: &mut Account,
     ) -> Result<(Driven, Totals), PipelineError> {
         let stages = &self.opened.stages;
         let dataflow = self.dataflow(kept)?;
         let progress = &self.opening.progress;
-        let driven = dataflow
-            .round(Arc::clone(stages), plan.epochs, progress)
-            .await?;
+        let driven = dataflow.round(Arc::clone(stages), epochs, progress).await?;
         if driven.left == 0 {
             let is_partial = account.part.is_partial();
-            let failed = self.to_remember(&account.failures, &driven.published, is_partial);
+            let failed = self.to_remember(account, &driven.published, is_partial);
             let (committer, joins) = (&stages.committer, &dataflow.job().joins);
             committer.finish(Some(failed), joins).await?;
             if self.has_published().await {
@@ -338,8 +447,10 @@ impl Round {
     }
 
     /// What is to be said of the tables that were published.
-    fn note_what_was_published(&self, published: &[PublishedEpoch], notes: &mut Vec<String>) {
-        notes.extend(self.narration_notes(published));
+    fn note_what_was_published(&self, published: &[PublishedEpoch], account: &mut Account) {
+        let narrations = self.narration_notes(published, &account.standing.awaiting);
+        let notes = &mut account.notes;
+        notes.extend(narrations);
         notes.extend(Self::privacy_note(published));
         notes.extend(self.opened.stages.reader.widest().map(|(columns, path)| {
             format!(

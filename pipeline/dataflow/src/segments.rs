@@ -341,8 +341,10 @@ impl SegmentWriter {
             let row = rows
                 .iter()
                 .find(|row| row.name == table.name && !row.removed);
-            table.row = row.cloned().map(WireRow);
-            table.segment = row.and_then(|_| result.segment.clone());
+            if let Some(row) = row {
+                table.row = Some(WireRow(row.clone()));
+                table.segment.clone_from(&result.segment);
+            }
         }
         if !rows.is_empty() {
             // Rows of one name: the tombstone comes first, so that what is remembered of its

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use timely::container::CapacityContainerBuilder;
 use timely::dataflow::Stream;
-use timely::dataflow::channels::pact::Exchange;
+use timely::dataflow::channels::pact::{Exchange, Pipeline};
 use timely::dataflow::operators::Capability;
 use timely::dataflow::operators::generic::Operator;
 
@@ -48,9 +48,28 @@ impl Work {
     }
 }
 
-/// The worker that keeps a group, as an exchange key.
-pub fn route(group: GroupId) -> u64 {
-    (group.0 as u64) ^ ((group.0 >> 64) as u64)
+/// Which workers have the groups that this process plans: its own, since it alone knows what is
+/// published of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Home {
+    first: u64,
+    workers: u64,
+}
+
+impl Home {
+    /// That of a worker, by its number among all; each process has so many.
+    pub fn of(worker: usize, workers: usize) -> Home {
+        let workers = workers.max(1);
+        Home {
+            first: (worker / workers * workers) as u64,
+            workers: workers as u64,
+        }
+    }
+
+    /// The worker that has a group, as an exchange key.
+    pub fn of_group(&self, group: GroupId) -> u64 {
+        self.first + group.hash() % self.workers
+    }
 }
 
 #[derive(Default)]
@@ -66,11 +85,13 @@ pub type ChangeUpdate = ((GroupId, Change), Epoch, isize);
 pub fn select_work<'scope>(
     changes: Stream<'scope, Epoch, Vec<ChangeUpdate>>,
     plans: Stream<'scope, Epoch, Vec<Wire<GroupPlan>>>,
+    home: Home,
 ) -> Stream<'scope, Epoch, Vec<Work>> {
     changes.binary_frontier::<_, CapacityContainerBuilder<Vec<Work>>, _, _, _, _>(
         plans,
-        Exchange::new(|update: &ChangeUpdate| route(update.0.0)),
-        Exchange::new(|plan: &Wire<GroupPlan>| route(plan.0.id)),
+        // A group's differences are where the group is.
+        Pipeline,
+        Exchange::new(move |plan: &Wire<GroupPlan>| home.of_group(plan.0.id)),
         "select work",
         |_capability, _info| {
             let mut stash: HashMap<Epoch, (Capability<Epoch>, EpochStash)> = HashMap::new();

@@ -10,6 +10,7 @@ use limn_models::Embedder;
 use limn_segment::IndexStore;
 use limn_store::Store;
 
+use crate::cluster::Cluster;
 use crate::drive::Dataflow;
 use crate::error::{Fatal, PipelineError};
 use crate::open::{Known, Opening};
@@ -44,6 +45,41 @@ pub async fn index_lake(
         Some(cluster) => cluster.run(part, |report: &Report| report.stopped).await,
         None => part.await,
     }
+}
+
+/// How a follower's part ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Followed {
+    /// Whether the run was stopped before its end.
+    pub stopped: bool,
+}
+
+/// Takes this process's share of a run that process 0 leads, to its end. The report is the
+/// leader's.
+///
+/// # Errors
+/// Those of [`index_lake`] in this process or another; other options than the leader's.
+pub async fn follow(
+    lake: Store,
+    index: IndexStore,
+    embedder: Arc<dyn Embedder>,
+    mut options: RunOptions,
+    cluster: Arc<Cluster>,
+    progress: Arc<Progress>,
+) -> Result<Followed, PipelineError> {
+    let fatal = Arc::clone(cluster.fatal());
+    let stop = options.stop.clone();
+    options.cluster = Some(Arc::clone(&cluster));
+    let known = Known::nothing(&index);
+    let opening = Opening::new(lake, index, embedder, options, progress, fatal, known);
+    let part = async {
+        let round = async { Round::join(opening, &cluster).await?.follow(&cluster).await };
+        tokio::select! {
+            stopped = round => Ok(Followed { stopped: stopped? }),
+            never = cluster.pass_on(&stop) => match never {},
+        }
+    };
+    cluster.run(part, |followed| followed.stopped).await
 }
 
 /// A lake that is looked at again and again.

@@ -10,7 +10,7 @@ mod planned;
 use limn_formats::Objects;
 
 use self::lake::objects;
-use self::planned::{memory, plan};
+use self::planned::{memory, plan, share};
 
 /// Enough that what the process has besides does not count.
 const OBJECTS: u64 = 100_000;
@@ -20,10 +20,11 @@ const MOST_BYTES: u64 = 200;
 #[test]
 fn an_object_costs_200_bytes_from_its_listing_to_its_epoch() {
     // What is made once, whatever the lake.
-    plan(objects(1_000).collect());
+    let all = share(0, 1);
+    plan(objects(1_000).collect(), &all);
     let before = memory("VmRSS");
     let listed: Objects = objects(OBJECTS).collect();
-    let (groups, epochs) = plan(listed);
+    let (groups, epochs) = plan(listed, &all);
     let bytes = (memory("VmHWM") - before) / OBJECTS;
     assert!(groups > OBJECTS / 20 && epochs > 5, "{groups}, {epochs}");
     assert!(bytes <= MOST_BYTES, "{bytes} bytes an object");

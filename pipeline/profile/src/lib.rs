@@ -72,7 +72,7 @@ pub use notation::Notation;
 pub use order::Order;
 pub use patterns::Pattern;
 pub use privacy::{Redact, UnknownRedact};
-pub use profile::ColumnProfile;
+pub use profile::{ColumnProfile, short};
 pub use reading::{
     DeclaredReading, FirstRow, HeaderLine, NO_HEADER, NOTHING_DECLARED, Quoting, TextReading,
 };

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::profile::ColumnProfile;
+use crate::profile::{ColumnProfile, short};
 
 mod detectors;
 mod personal;
@@ -79,7 +79,7 @@ fn patterns<'a>(values: impl Iterator<Item = &'a str>) -> Vec<Pattern> {
         .chain(shaped)
         .map(|(form, n)| Pattern {
             form,
-            share: f64::from(n) / f64::from(all),
+            share: short(f64::from(n) / f64::from(all)),
         })
         .filter(|pattern| pattern.share >= LEAST_SHARE)
         .collect();

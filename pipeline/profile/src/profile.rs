@@ -59,6 +59,12 @@ fn is_true(b: &bool) -> bool {
     *b
 }
 
+/// A share to nine digits behind the point: so short that it is the same again after it was
+/// written as JSON and read.
+pub fn short(share: f64) -> f64 {
+    (share * 1e9).round() / 1e9
+}
+
 impl ColumnProfile {
     /// The profile of a column that is null in all of a file's rows: a column that others of the
     /// table's files have and this one lacks.

@@ -79,6 +79,7 @@ use object_store::{
 pub use access::Access;
 pub use counting::RequestCounts;
 pub use error::{StoreError, StoreErrorKind};
+pub use listing::Level;
 pub use named::{path_below, plain_location};
 pub use text::{is_steering, one_line};
 pub use view::Stretch;

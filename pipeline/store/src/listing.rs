@@ -1,5 +1,6 @@
 //! Listing a store: whole, by its folders, or one folder.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use futures::stream::{self, BoxStream, StreamExt};
@@ -12,6 +13,37 @@ use crate::requests::odd_keys;
 use crate::web::listing::Wanted;
 use crate::web::{self, Web};
 use crate::{ObjectInfo, Store, catalog, fan_out, walk};
+
+/// One level of a store: what lies directly in a folder, by its path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Level {
+    /// The objects, in any order.
+    pub objects: Vec<String>,
+    /// The folders, in the order of their paths.
+    pub folders: Vec<String>,
+}
+
+impl Level {
+    /// That of a folder on a disk; a link counts as what it leads to. None where a name is no text.
+    fn of_disk(root: &Path, folder: &str) -> Option<Level> {
+        let mut level = Level::default();
+        for entry in std::fs::read_dir(root.join(folder)).ok()? {
+            let entry = entry.ok()?;
+            let name = entry.file_name().into_string().ok()?;
+            let path = match folder {
+                "" => name,
+                folder => format!("{folder}/{name}"),
+            };
+            match std::fs::metadata(entry.path()) {
+                Ok(metadata) if metadata.is_dir() => level.folders.push(path),
+                // A link that leads nowhere is no folder.
+                _ => level.objects.push(path),
+            }
+        }
+        level.folders.sort();
+        Some(level)
+    }
+}
 
 impl Store {
     /// The objects below `prefix` (a folder; "" for all), in the order of their keys.
@@ -97,12 +129,16 @@ impl Store {
         }
     }
 
-    /// What lies directly in a folder of a remote store, and the folders in it; none where that
-    /// cannot be listed: the store refuses, or a folder has a name that no path can have.
-    pub(crate) async fn entries(
+    /// What lies directly in a folder of a remote store, and the folders in it. None where that
+    /// cannot be listed: the store refuses, or a folder has a name that no path can have; and of
+    /// other stores.
+    pub async fn entries(
         &self,
         folder: &str,
     ) -> Option<(Vec<Result<ObjectInfo, StoreError>>, Vec<String>)> {
+        if self.is_read_only() || self.local.is_some() {
+            return None;
+        }
         let key = self.key(folder);
         let below = (!key.as_ref().is_empty()).then_some(&key);
         let found = self.client.list_with_delimiter(below).await.ok()?;
@@ -115,6 +151,26 @@ impl Store {
         let folders = folders.collect::<Option<_>>()?;
         let objects = found.objects.into_iter().map(|meta| self.listed(meta));
         Some((objects.collect(), folders))
+    }
+
+    /// The paths of what lies directly in a folder, and of the folders in it. None where that cannot
+    /// be listed, and for web servers and catalogs, which have no such folders.
+    pub async fn level(&self, folder: &str) -> Option<Level> {
+        if self.is_read_only() {
+            return None;
+        }
+        if let Some(root) = self.local_root() {
+            let folder = folder.to_owned();
+            let read = tokio::task::spawn_blocking(move || Level::of_disk(&root, &folder));
+            return read.await.ok()?;
+        }
+        let (objects, mut folders) = self.entries(folder).await?;
+        let objects = objects.into_iter().map(|it| Some(it.ok()?.path));
+        folders.sort();
+        Some(Level {
+            objects: objects.collect::<Option<_>>()?,
+            folders,
+        })
     }
 
     /// The objects directly in a folder, those in folders below it left out. Not for local stores,

@@ -6,16 +6,18 @@ use std::sync::Arc;
 use limn_formats::{Objects, ReadOptions};
 use limn_pipeline::Part;
 use limn_pipeline::stages::plan as plan_listing;
-use limn_pipeline::stages::{Listing, MemberId, Planner, Published, Reader};
+use limn_pipeline::stages::{Deal, Listing, MemberId, Planner, Published, Reader, Share};
 use limn_pipeline::{Progress, RunOptions};
 use limn_profile::Redact;
 use limn_store::Store;
+
+use crate::lake::objects;
 
 /// What stands for the settings of a run.
 const SETTINGS: MemberId = MemberId(0x5e77_1465);
 
 /// What the planner makes of a listing before an index exists: groups and epochs.
-pub fn plan(objects: Objects) -> (u64, u64) {
+pub fn plan(objects: Objects, share: &Share) -> (u64, u64) {
     let published = Arc::new(Published::default());
     let reader = Reader::new(
         Store::in_memory(),
@@ -31,9 +33,11 @@ pub fn plan(objects: Objects) -> (u64, u64) {
         (SETTINGS, Redact::Off),
         true,
         &RunOptions::default(),
+        share,
     ));
     let listing = Listing {
         part: Part::whole(),
+        share: share.clone(),
         objects,
         ..Listing::default()
     };
@@ -47,6 +51,23 @@ pub fn plan(objects: Objects) -> (u64, u64) {
         epochs += 1;
     }
     (groups, epochs)
+}
+
+/// The share of one of so many processes: the lake is dealt out by its folders, of which a few
+/// objects say enough.
+pub fn share(process: usize, processes: usize) -> Share {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let deal = runtime.block_on(async {
+        let lake = Store::in_memory();
+        for object in objects(2_000) {
+            lake.put(&object.path, "".into()).await.unwrap();
+        }
+        Deal::of(&lake, processes).await
+    });
+    Share::new(&deal, process)
 }
 
 /// What the process has, or has had at most, in bytes.

@@ -36,7 +36,7 @@ fn run_on(workers: usize, steps: Vec<Step>) -> (Vec<Emitted>, usize) {
         let (mut lake, mut published, probe) = worker.dataflow::<Epoch, _, _>(|scope| {
             let (lake_input, lake) = scope.new_collection();
             let (published_input, published) = scope.new_collection();
-            let (probe, _) = changed_groups(lake, published)
+            let (probe, _) = changed_groups(lake, published, GroupId::hash)
                 .inspect(move |((group, change), time, diff)| {
                     send.send((*group, *change, *time, *diff)).unwrap();
                 })

@@ -15,6 +15,12 @@ impl Terms {
         format!("{:?}", options.narrate).to_lowercase()
     }
 
+    /// A hash of the contexts that a process's options register and take away.
+    pub fn contexts(options: &RunOptions) -> String {
+        let contexts = format!("{:?}\0{:?}", options.contexts, options.forget);
+        format!("{:016x}", xxhash_rust::xxh3::xxh3_64(contexts.as_bytes()))
+    }
+
     /// Checks that a follower has the leader's options. The language model is the leader's alone.
     ///
     /// # Errors
@@ -37,6 +43,11 @@ impl Terms {
             ("--index", self.index.clone(), index.store.url().to_owned()),
             ("the embedder", theirs.embedder.clone(), own.embedder),
             ("--narrate", self.narrate.clone(), narrate),
+            (
+                "what contexts say (a hash)",
+                self.contexts.clone(),
+                Self::contexts(options),
+            ),
             ("--shards", number(&self.shards), number(&shards)),
             (
                 "--resample-threshold",

@@ -5,8 +5,9 @@ use std::io::{self, Read, Write};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The longest frame that is read: whoever sends more is no process of ours.
-const LONGEST: u32 = 16 << 20;
+/// The longest frame that is read: whoever sends more is no process of ours. What is to be said of
+/// a share of a large lake may be long.
+const LONGEST: u32 = 512 << 20;
 
 /// Writes one frame.
 ///
@@ -43,7 +44,11 @@ pub fn read_up_to<T: DeserializeOwned>(mut from: impl Read, longest: u32) -> io:
             format!("a frame of {length} bytes"),
         ));
     }
-    let mut json = vec![0; length as usize];
-    from.read_exact(&mut json)?;
+    // Memory is taken for what has come, not for what is claimed.
+    let mut json = Vec::new();
+    from.take(length.into()).read_to_end(&mut json)?;
+    if json.len() < length as usize {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
     Ok(serde_json::from_slice(&json)?)
 }

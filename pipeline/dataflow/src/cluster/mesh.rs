@@ -21,6 +21,7 @@ use super::options::ClusterOptions;
 use super::terms::Terms;
 use super::totals::Totals;
 use crate::error::{Fatal, PipelineError};
+use crate::planned::{Listed, Planned};
 
 /// How often a process says that it is there, at least.
 const PULSE: Duration = Duration::from_secs(1);
@@ -38,6 +39,10 @@ pub enum Message {
     Terms(Box<Terms>),
     /// A follower: it is ready for a run on these terms.
     Agreed,
+    /// What a follower has listed; of the leader, what all have.
+    Listed(Box<Listed>),
+    /// What a follower has planned.
+    Planned(Box<Planned>),
     /// A follower: its part is done, and this is what it did.
     Totals(Totals),
     /// A follower was asked to stop.

@@ -1,12 +1,14 @@
 //! Several processes, one dataflow.
 //!
-//! Process 0 leads: it lists, plans, drives, publishes, asks the language model and makes the
-//! report. The others follow ([`follow`]): their workers take their share of the reads, tables,
-//! texts, vectors and segments, which the dataflow spreads over all workers by stable hashes.
+//! Each process lists and plans its share of the lake ([`crate::share`]), and knows what the index
+//! has of it. Process 0 leads: it deals the lake out, drives, publishes, asks the language model and
+//! makes the report. The others follow: they feed what they have of each epoch that it begins. Reads,
+//! texts, vectors and segments are spread over all workers by stable hashes.
 //!
 //! Every two processes have two connections ([`connect`]): one carries timely's data ([`link`]),
 //! the other what the processes send each other ([`mesh`]). The leader sends its [terms](terms),
-//! which a follower checks against its own options; at the end a follower sends its
+//! which a follower checks against its own options; then all learn what was listed, and the leader
+//! what was planned ([`crate::planned`]); at the end a follower sends its
 //! [totals](totals), and the leader says farewell. Timely does not survive a lost process, so its
 //! loss ends the run on all of them: what was published stays, and the same command on all
 //! processes goes on from there.
@@ -17,7 +19,6 @@
 mod agreement;
 pub mod channel;
 pub mod connect;
-pub mod follow;
 mod frame;
 pub mod key;
 pub mod link;
@@ -27,6 +28,7 @@ pub mod terms;
 pub mod totals;
 
 use std::any::Any;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use timely::communication::allocator::ProcessBuilder;
@@ -42,16 +44,25 @@ use self::options::ClusterOptions;
 use self::terms::Terms;
 use self::totals::Totals;
 use crate::error::{Fatal, PipelineError};
+use crate::planned::{Listed, Planned};
 
 /// This process's place among the others, from their meeting to the end of the run.
 #[derive(Debug)]
 pub struct Cluster {
     options: ClusterOptions,
     mesh: Arc<Mesh>,
-    inbox: tokio::sync::Mutex<Inbox>,
+    inbox: tokio::sync::Mutex<Waiting>,
     /// Timely's connections, until its workers start.
     data: Mutex<Vec<Option<Channel>>>,
     fatal: Arc<Fatal>,
+}
+
+/// What has come from the others.
+#[derive(Debug)]
+struct Waiting {
+    inbox: Inbox,
+    /// What came before anybody waited for it: some are faster than others.
+    early: Vec<(usize, Message)>,
 }
 
 /// What timely's workers are made with, and what they hold until they have ended.
@@ -83,7 +94,10 @@ impl Cluster {
         Ok(Arc::new(Self {
             options: options.clone(),
             mesh,
-            inbox: tokio::sync::Mutex::new(inbox),
+            inbox: tokio::sync::Mutex::new(Waiting {
+                inbox,
+                early: Vec::new(),
+            }),
             data: Mutex::new(connections.data),
             fatal,
         }))
@@ -132,35 +146,133 @@ impl Cluster {
         self.mesh.send_all(&Message::Terms(Box::new(terms.clone())));
     }
 
+    /// The number of this process, and how many there are.
+    pub fn place(&self) -> (usize, usize) {
+        (self.options.process, self.options.hosts.len())
+    }
+
     /// The leader: waits until all followers are ready.
     pub async fn agreed(&self) {
-        let mut inbox = self.inbox.lock().await;
-        let mut agreed = 0;
-        while agreed < self.followers() {
-            match inbox.recv().await {
-                Some((_, Message::Agreed)) => agreed += 1,
-                Some(_) => {}
+        self.gather(|message| match message {
+            Message::Agreed => Ok(()),
+            other => Err(other),
+        })
+        .await;
+    }
+
+    /// What all processes have listed, this one that. To be called by all of them.
+    pub async fn all_listed(&self, own: Listed) -> Listed {
+        let listed = |message| match message {
+            Message::Listed(listed) => Ok(*listed),
+            other => Err(other),
+        };
+        if !self.leads() {
+            self.mesh.send(0, &Message::Listed(Box::new(own)));
+            return self.next(0, listed).await;
+        }
+        let mut all = own;
+        self.gather(listed)
+            .await
+            .into_iter()
+            .for_each(|it| all.add(it));
+        self.mesh.send_all(&Message::Listed(Box::new(all.clone())));
+        all
+    }
+
+    /// The leader: what the others have planned.
+    pub async fn planned(&self) -> Vec<Planned> {
+        self.gather(|message| match message {
+            Message::Planned(planned) => Ok(*planned),
+            other => Err(other),
+        })
+        .await
+    }
+
+    /// The leader: waits for what all followers did, once the dataflow is complete.
+    pub async fn totals(&self) -> Totals {
+        let totals = self.gather(|message| match message {
+            Message::Totals(totals) => Ok(totals),
+            other => Err(other),
+        });
+        let mut all = Totals::default();
+        totals.await.iter().for_each(|it| all.add(it));
+        all
+    }
+
+    /// Waits for such a message of each follower.
+    async fn gather<T>(&self, take: impl Fn(Message) -> Result<T, Message>) -> Vec<T> {
+        let mut gathered = Vec::new();
+        for process in 1..=self.followers() {
+            gathered.push(self.next(process, &take).await);
+        }
+        gathered
+    }
+
+    /// Waits for the next such message of a process.
+    async fn next<T>(&self, process: usize, take: impl Fn(Message) -> Result<T, Message>) -> T {
+        let mut waiting = self.inbox.lock().await;
+        let early = std::mem::take(&mut waiting.early);
+        let mut found = None;
+        for (from, message) in early {
+            match found.is_none() && from == process {
+                true => match take(message) {
+                    Ok(taken) => found = Some(taken),
+                    Err(message) => waiting.early.push((from, message)),
+                },
+                false => waiting.early.push((from, message)),
+            }
+        }
+        if let Some(found) = found {
+            return found;
+        }
+        loop {
+            match waiting.inbox.recv().await {
+                Some((from, message)) if from == process => match take(message) {
+                    Ok(found) => return found,
+                    Err(message) => waiting.early.push((from, message)),
+                },
+                Some(early) => waiting.early.push(early),
+                // The run ends otherwise.
                 None => std::future::pending().await,
             }
         }
     }
 
-    /// The leader: waits for what all followers did, once the dataflow is complete.
-    pub async fn totals(&self) -> Totals {
-        let mut inbox = self.inbox.lock().await;
-        let mut all = Totals::default();
-        let mut received = 0;
-        while received < self.followers() {
-            match inbox.recv().await {
-                Some((_, Message::Totals(totals))) => {
-                    all.add(&totals);
-                    received += 1;
-                }
-                Some(_) => {}
-                None => std::future::pending().await,
-            }
-        }
-        all
+    /// A follower: waits for the run's terms.
+    pub async fn terms(&self) -> Terms {
+        self.next(0, |message| match message {
+            Message::Terms(terms) => Ok(*terms),
+            other => Err(other),
+        })
+        .await
+    }
+
+    /// A follower: it is ready for a run on these terms.
+    pub fn agree(&self) {
+        self.mesh.send(0, &Message::Agreed);
+    }
+
+    /// A follower: what it has planned.
+    pub fn send_planned(&self, planned: Planned) {
+        self.mesh.send(0, &Message::Planned(Box::new(planned)));
+    }
+
+    /// A follower: its part is done. Waits for the leader's; gives whether the run was stopped.
+    pub async fn end(&self, totals: Totals) -> bool {
+        // From here on no process takes it for lost.
+        self.mesh.send_all(&Message::Totals(totals));
+        self.next(0, |message| match message {
+            Message::Farewell { stopped } => Ok(stopped),
+            other => Err(other),
+        })
+        .await
+    }
+
+    /// A follower: the leader stops the run when this process is asked to.
+    pub async fn pass_on(&self, stop: &CancellationToken) -> Infallible {
+        stop.cancelled().await;
+        self.mesh.send(0, &Message::Stop);
+        std::future::pending().await
     }
 
     /// The network of timely's workers, so many in each process. Its connections are given once.

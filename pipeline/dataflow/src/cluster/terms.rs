@@ -4,6 +4,7 @@ use limn_lake::Filters;
 use serde::{Deserialize, Serialize};
 
 use crate::settings::IndexSettings;
+use crate::share::Deal;
 
 /// What a run is, the same in all its processes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -31,4 +32,8 @@ pub struct Terms {
     pub resample_threshold: f64,
     /// Timely workers in each process.
     pub workers: usize,
+    /// A hash of the contexts that the run registers and takes away.
+    pub contexts: String,
+    /// Which process plans which part of the lake.
+    pub deal: Deal,
 }

@@ -17,7 +17,6 @@ use crate::plan::{EpochPlan, Epochs};
 use crate::progress::Progress;
 use crate::publish::PublishedEpoch;
 use crate::select::Work;
-use crate::wire::Wire;
 
 /// Differences that are remembered to be settled. Where more were fed, a new dataflow costs less.
 const SETTLED_MOST: usize = 1 << 20;
@@ -244,26 +243,14 @@ impl Driver {
     }
 
     fn feed(&mut self, epoch: EpochPlan) {
-        for (update, diff) in epoch.published {
-            self.inputs.published.update(update, diff);
-        }
-        for (update, diff) in epoch.lake {
-            self.inputs.lake.update(update, diff);
-        }
-        for plan in epoch.groups {
-            self.inputs.plans.send(Wire(plan));
-        }
-        for group in epoch.restated {
-            self.inputs.published_again.send(Work::Restate(group));
-        }
+        let differences = self.inputs.feed(self.next, epoch);
         if let Some(unsettled) = &mut self.unsettled {
-            unsettled.extend(epoch.differences);
+            unsettled.extend(differences);
             if unsettled.len() > SETTLED_MOST {
                 self.unsettled = None;
             }
         }
         self.next += 1;
-        self.inputs.advance_to(self.next);
     }
 }
 

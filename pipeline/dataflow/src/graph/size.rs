@@ -1,7 +1,9 @@
 //! How large a lake is for the join graph, and how large it may be.
 
+use serde::{Deserialize, Serialize};
+
 /// How large a lake is, as far as joins go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphSize {
     /// Its tables.
     pub tables: u64,
@@ -16,6 +18,20 @@ impl GraphSize {
             tables: sum.tables + 1,
             columns: sum.columns + columns as u64,
         })
+    }
+
+    /// The size without that of these.
+    pub fn without(self, these: Self) -> Self {
+        Self {
+            tables: self.tables.saturating_sub(these.tables),
+            columns: self.columns.saturating_sub(these.columns),
+        }
+    }
+
+    /// Adds other tables.
+    pub fn add(&mut self, other: Self) {
+        self.tables += other.tables;
+        self.columns += other.columns;
     }
 }
 

@@ -23,7 +23,8 @@ pub struct AwaitingTable {
     pub name: String,
     /// Its columns' names in order.
     pub columns: Vec<String>,
-    /// The row that this run published; none for a table that is as it was before.
+    /// The row that this run published; none for a table that is as it was before and that the
+    /// process that asks the model knows.
     pub row: Option<WireRow>,
     /// The segment of its blocks, if this run made it.
     pub segment: Option<Wire<SegmentEntry>>,
@@ -32,7 +33,7 @@ pub struct AwaitingTable {
 /// The tables of one group that await a narration.
 #[derive(Debug, Default)]
 pub struct AwaitingGroup {
-    /// Rows that this run published.
+    /// Rows that this run published, or that another process knows.
     pub rows: Vec<TableRecord>,
     /// Names of tables that are as they were before the run.
     pub unchanged: Vec<String>,

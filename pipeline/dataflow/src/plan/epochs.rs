@@ -15,7 +15,11 @@ use crate::changes::GroupId;
 /// The epochs of a plan. Each is made when it is asked for: so only those under way are in memory.
 /// What is published is known as of the plan until the last one is made.
 #[derive(Default)]
-pub struct Epochs(Option<Making>);
+pub struct Epochs {
+    making: Option<Making>,
+    /// Epochs after these, which only others have something of.
+    others: usize,
+}
 
 /// Epochs while there are more to come.
 struct Making {
@@ -39,7 +43,7 @@ struct Compared {
 
 impl Epochs {
     pub(super) fn new(planner: Arc<Planner>, layout: Layout, surveyed: Surveyed) -> Self {
-        Epochs(Some(Making {
+        let making = Making {
             left: 1 + surveyed.to_do.iter().filter(|it| it.begins).count(),
             planner,
             layout,
@@ -47,12 +51,21 @@ impl Epochs {
             gone: surveyed.gone,
             told: HashSet::new(),
             restated: surveyed.restated,
-        }))
+        };
+        Epochs {
+            making: Some(making),
+            others: 0,
+        }
+    }
+
+    /// Makes them so many, or as many as there are if these are more: another process has as many.
+    pub fn at_least(&mut self, many: usize) {
+        self.others = many.saturating_sub(self.left()).max(self.others);
     }
 
     /// How many are still to come.
     pub fn left(&self) -> usize {
-        self.0.as_ref().map_or(0, |making| making.left)
+        self.making.as_ref().map_or(0, |making| making.left) + self.others
     }
 }
 
@@ -66,12 +79,15 @@ impl Iterator for Epochs {
     type Item = EpochPlan;
 
     fn next(&mut self) -> Option<EpochPlan> {
-        let making = self.0.as_mut()?;
+        let Some(making) = &mut self.making else {
+            self.others = self.others.checked_sub(1)?;
+            return Some(EpochPlan::default());
+        };
         let mut epoch = making.epoch();
         making.left -= 1;
         if making.left == 0 {
             making.tell_of_gone(&mut epoch);
-            self.0 = None;
+            self.making = None;
         }
         Some(epoch)
     }

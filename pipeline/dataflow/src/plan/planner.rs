@@ -18,6 +18,7 @@ use crate::options::RunOptions;
 use crate::published::{KnownFile, Published, group_of};
 use crate::read::Reader;
 use crate::scope::{Part, root_name};
+use crate::share::Share;
 
 /// A group as it is, or one of the groups that a family turned out to be.
 pub(super) struct Arranged {
@@ -36,7 +37,8 @@ pub struct Planner {
     settings: MemberId,
     redact: Redact,
     pub(super) is_uniform: bool,
-    pub(super) contexts: Contexts,
+    /// The registered contexts of tables that this process may have.
+    pub(crate) contexts: Contexts,
     pub(super) forget: Contexts,
     epoch_objects: usize,
     epoch_bytes: u64,
@@ -53,6 +55,7 @@ impl Planner {
         (settings, redact): (MemberId, Redact),
         is_uniform: bool,
         options: &RunOptions,
+        share: &Share,
     ) -> Self {
         let mut contexts = published.registered();
         for (table, texts) in &options.forget {
@@ -69,6 +72,7 @@ impl Planner {
                 }
             }
         }
+        contexts.retain(|table, _| share.may_have(table.as_str()));
         Self {
             reader,
             root_name: root_name(url).to_owned(),

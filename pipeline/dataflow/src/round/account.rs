@@ -8,11 +8,11 @@ use limn_profile::Redact;
 use limn_profile::text::counted;
 
 use super::state::Round;
-use crate::changes::GroupId;
 use crate::cluster::totals::Totals;
 use crate::known_failures::KnownFailures;
+use crate::planned::Planned;
 use crate::publish::PublishedEpoch;
-use crate::published::Published;
+use crate::published::Standing;
 use crate::report::{Failure, ModelTotals, ObjectCounts, Report, Seconds, Skipped, TableCounts};
 use crate::scope::Part;
 use crate::segments::Outcome;
@@ -29,17 +29,23 @@ pub(super) struct Account {
     pub(super) left_out: LeftOut,
     pub(super) failures: Vec<Failure>,
     pub(super) notes: Vec<String>,
+    /// What is to be said of what was published before.
+    pub(super) standing: Standing,
 }
 
 impl Account {
-    /// That of a part, with these notes so far.
-    pub(super) fn new(part: Part, notes: Vec<String>) -> Account {
+    /// That of a part, as all have planned it.
+    pub(super) fn new(part: Part, planned: Planned) -> Account {
         Account {
             part,
-            listed: 0,
-            left_out: LeftOut::default(),
-            failures: Vec::new(),
-            notes,
+            listed: planned.listed,
+            left_out: LeftOut {
+                filtered: planned.filtered,
+                ignored: planned.ignored,
+            },
+            failures: planned.failures,
+            notes: planned.notes,
+            standing: planned.standing,
         }
     }
 }
@@ -94,7 +100,11 @@ impl LeftOut {
 
 impl Round {
     /// What is to be said of columns that were not narrated.
-    pub(super) fn narration_notes(&self, epochs: &[PublishedEpoch]) -> Vec<String> {
+    pub(super) fn narration_notes(
+        &self,
+        epochs: &[PublishedEpoch],
+        awaiting: &[String],
+    ) -> Vec<String> {
         let Some(narrations) = &self.opened.stages.narrations else {
             return Vec::new();
         };
@@ -108,8 +118,7 @@ impl Round {
             .flat_map(|epoch| &epoch.outcomes)
             .map(|(name, _)| name.as_str())
             .collect();
-        let left = self.opening.known.published.awaiting();
-        let left = left.iter();
+        let left = awaiting.iter();
         let left = left.filter(|name| !touched.contains(name.as_str())).count();
         let new: usize = epochs.iter().map(|epoch| epoch.awaiting.len()).sum();
         match left + new {
@@ -150,14 +159,13 @@ impl Round {
     /// listing, and of epochs. A part of a lake says nothing of the others.
     pub(super) fn to_remember(
         &self,
-        listing: &[Failure],
+        account: &Account,
         epochs: &[PublishedEpoch],
         is_partial: bool,
     ) -> KnownFailures {
-        let rows = self.opening.known.published.failures();
-        let in_rows = KnownFailures::default().and(&rows);
+        let in_rows = KnownFailures::default().and(&account.standing.failures);
         let unwritten = epochs.iter().flat_map(|epoch| &epoch.unwritten);
-        let failed = listing.iter().chain(unwritten);
+        let failed = account.failures.iter().chain(unwritten);
         let failed = failed.filter(|failure| !in_rows.has(failure));
         let before = match is_partial {
             true => self.known_failures(),
@@ -167,13 +175,7 @@ impl Round {
     }
 
     /// What is to be said of tables that the run's settings cannot reach.
-    pub(super) fn restated_note(&self, groups: &[GroupId]) -> Option<String> {
-        let published = &self.opening.known.published;
-        let tables = groups.iter().flat_map(|group| published.tables(*group));
-        let names: BTreeSet<String> = tables
-            .filter(|table| !table.removed)
-            .map(|table| table.name.clone())
-            .collect();
+    pub(super) fn restated_note(&self, names: &BTreeSet<String>) -> Option<String> {
         let first = names.first()?;
         let taken_out = match self.terms.settings.redact {
             Redact::Off => String::new(),
@@ -231,6 +233,7 @@ impl Round {
             mut left_out,
             mut failures,
             mut notes,
+            standing,
         } = account;
         let mut outcomes: HashMap<String, Outcome> = HashMap::new();
         // A table that was put into words twice counts once.
@@ -254,11 +257,11 @@ impl Round {
             failures.extend(epoch.failures);
         }
         if !part.is_partial() {
-            let published = &self.opening.known.published;
-            let rest = published.passed_over(|table| !outcomes.contains_key(table));
+            let rest = standing.passed_over.iter();
+            let rest = rest.filter(|(table, _)| !outcomes.contains_key(table));
             passed_over
                 .values()
-                .chain([&rest])
+                .chain(rest.map(|(_, found)| found))
                 .for_each(|found| left_out.ignored.add(found));
         }
         notes.extend(duckdb_note(&left_out.ignored.duckdb));
@@ -270,23 +273,16 @@ impl Round {
             ..TableCounts::default()
         };
         // What was unreadable before and has not changed is still worth reporting.
-        failures.extend(
-            self.opening
-                .known
-                .published
-                .failures()
-                .into_iter()
-                .filter(|failure| !outcomes.contains_key(&failure.table))
-                .filter(|failure| part.has_table(&failure.table) && part.has_path(&failure.object)),
-        );
+        let before = standing.failures.iter();
+        let before = before.filter(|failure| !outcomes.contains_key(&failure.table));
+        let of_part = |it: &&Failure| part.has_table(&it.table) && part.has_path(&it.object);
+        failures.extend(before.filter(of_part).cloned());
         for failure in &mut failures {
             failure.table = shown(&failure.table).to_owned();
         }
         failures.sort();
         failures.dedup();
-        let known = self
-            .known_failures()
-            .and(&self.opening.known.published.failures());
+        let known = self.known_failures().and(&standing.failures);
         // Sorted among themselves as before.
         failures.sort_by_key(|failure| known.has(failure));
         let failed_before = failures.iter().filter(|it| known.has(it)).count() as u64;
@@ -296,11 +292,8 @@ impl Round {
             table => (String::new(), table.to_owned()),
         };
         tables.failed = failures.iter().map(counted).collect::<HashSet<_>>().len() as u64;
-        tables.unchanged = self
-            .opening
-            .known
-            .published
-            .table_count()
+        tables.unchanged = standing
+            .tables
             .saturating_sub(tables.changed + tables.removed);
 
         let asking = self.opened.stages.asking.as_ref();
@@ -360,13 +353,12 @@ pub(super) fn joined_note(joined: &[(String, usize)]) -> Option<String> {
 pub(super) fn orphan_notes(
     orphans: &[String],
     given: &Contexts,
-    published: &Published,
+    kept: &BTreeSet<String>,
     filtered: usize,
 ) -> Vec<String> {
-    let kept = published.registered();
-    let has = |contexts: &Contexts, name: &str| contexts.keys().any(|it| it.as_str() == name);
+    let is_given = |name: &str| given.keys().any(|it| it.as_str() == name);
     let note = |orphan: &String| {
-        if has(given, orphan) && !has(&kept, orphan) {
+        if is_given(orphan) && !kept.contains(orphan) {
             format!(
                 "context of '{orphan}' names no table of the lake, and is not kept: give it again when the table is there"
             )

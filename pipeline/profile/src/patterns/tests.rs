@@ -209,9 +209,9 @@ fn shares_are_of_the_distinct_values_and_the_most_common_forms_are_kept() {
     assert_eq!(
         found,
         [
-            ("e-mail", 50.0 / 90.0),
-            ("phone", 30.0 / 90.0),
-            ("aaaa 9+", 10.0 / 90.0)
+            ("e-mail", short(50.0 / 90.0)),
+            ("phone", short(30.0 / 90.0)),
+            ("aaaa 9+", short(10.0 / 90.0))
         ]
     );
 }
@@ -281,6 +281,6 @@ proptest::proptest! {
         let order = |values: &mut dyn Iterator<Item = &String>| patterns(values.map(String::as_str));
         let found = order(&mut values.iter());
         proptest::prop_assert_eq!(&found, &order(&mut values.iter().rev()));
-        proptest::prop_assert!(found.len() <= MOST && found.iter().map(|p| p.share).sum::<f64>() < 1.0 + 1e-9);
+        proptest::prop_assert!(found.len() <= MOST && found.iter().map(|p| p.share).sum::<f64>() < 1.0 + 1e-8);
     }
 }

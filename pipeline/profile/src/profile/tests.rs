@@ -235,3 +235,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn shares_are_the_same_after_json() {
+    for (part, all) in (1..400).flat_map(|all| (0..=all).map(move |part| (part, all))) {
+        let share = short(f64::from(part) / f64::from(all));
+        let json = serde_json::to_string(&share).unwrap();
+        assert_eq!(serde_json::from_str::<f64>(&json).unwrap(), share, "{json}");
+    }
+}
