@@ -9,7 +9,7 @@ use limn_store::one_line;
 use crate::by_context::{self, Of, Request, Source};
 use crate::by_model::{self, NotSaid, Way};
 use crate::datasheet::DATASHEET;
-use crate::keywords::keywords;
+use crate::keywords::{is_for_any, keywords};
 use crate::known_tables::{KnownTables, Verdict};
 use crate::question::{Context, Kind, Origin, Question};
 use crate::random::Draws;
@@ -226,6 +226,9 @@ impl Asking<'_> {
         };
         let request = by_context::request(model, &source).await;
         let request = request.map_err(|why| self.not_said(why))?;
+        if is_for_any(&request.question) {
+            return Err("vague".into());
+        }
         let tables = self.saying(model, &request, kind).await?;
         if let Context::Invented { text, .. } = &mut context {
             text.clone_from(&request.context);

@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use limn_retrieval::content_terms;
 use limn_segment::analyzer::analyze;
 
+use crate::datasheet::DATASHEET;
 use crate::known_tables::Entry;
 use crate::sample::{ColumnKind, Sample};
 
@@ -15,6 +16,8 @@ use crate::sample::{ColumnKind, Sample};
 const SHORTEST: usize = 3;
 /// Words in a row that are copied.
 const COPIED: usize = 3;
+/// Words of its own that a request has at least.
+const OWN: usize = 2;
 /// Words that any request for a table has.
 const ANY: &str = "table tables data dataset database record records file";
 
@@ -29,6 +32,15 @@ pub(crate) fn keywords(entry: &Entry, sample: &Sample) -> HashSet<String> {
     let any: HashSet<String> = analyze(ANY).into_iter().collect();
     words.retain(|it| it.chars().count() >= SHORTEST && !any.contains(it));
     words
+}
+
+/// Whether a request could be for any table: but for one word, it has those that a datasheet asks
+/// of each.
+pub(crate) fn is_for_any(question: &str) -> bool {
+    let asked = DATASHEET.iter().flat_map(|(_, asked)| analyze(asked));
+    let any: HashSet<String> = asked.chain(analyze(ANY)).collect();
+    let own: HashSet<String> = content_terms(question).into_iter().collect();
+    own.difference(&any).count() < OWN
 }
 
 /// The words of a question, as it has them, that are of the table or that it copies of the context.
@@ -59,6 +71,23 @@ mod tests {
     use super::*;
     use crate::known_tables::tests::entry;
     use crate::sample::tests::{LAKES, sample};
+
+    #[test]
+    fn what_is_asked_of_each_table_is_asked_for_none() {
+        for question in [
+            "What is the purpose of this table?",
+            "Who is responsible for maintaining the table?",
+            "What license is the table available under?",
+        ] {
+            assert!(is_for_any(question), "{question}");
+        }
+        for question in [
+            "Where do I find how vendors were paid for damaged parcels?",
+            "Which surveys of alpine lakes were gathered by divers?",
+        ] {
+            assert!(!is_for_any(question), "{question}");
+        }
+    }
 
     #[test]
     fn names_cells_and_copied_words_are_found_in_any_form() {
