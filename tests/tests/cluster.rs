@@ -68,15 +68,22 @@ impl Ground {
     }
 
     pub fn start(&mut self, index: &Path, more: &[&str]) -> usize {
+        let command = self.command(index, more);
+        self.spawn(command)
+    }
+
+    /// The command that makes an index of the lake.
+    pub fn command(&self, index: &Path, more: &[&str]) -> Command {
         let lake = self.lake();
         let mut arguments = vec!["index", text(&lake), "--index", text(index), "--json"];
         arguments.extend(["--embedder", "hashed-words"]);
         arguments.extend(more);
-        let child = limn_command(&arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        limn_command(&arguments)
+    }
+
+    pub fn spawn(&mut self, mut command: Command) -> usize {
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
         self.processes.push(Some(child));
         self.processes.len() - 1
     }
