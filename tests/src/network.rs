@@ -87,20 +87,6 @@ impl Network {
         self.command(&format!("drop{}", pairs.collect::<String>()));
     }
 
-    /// Parts a host from all others.
-    pub fn part(&mut self, host: usize) {
-        let others = (0..self.hosts).filter(|other| *other != host);
-        let pairs: Vec<_> = others
-            .flat_map(|other| [(host, other), (other, host)])
-            .collect();
-        self.drop(&pairs);
-    }
-
-    /// All hosts see each other again.
-    pub fn heal(&mut self) {
-        self.drop(&[]);
-    }
-
     fn command(&mut self, command: &str) {
         let commands = self.commands.as_mut().expect("until it is dropped");
         writeln!(commands, "{command}").expect("the network listens");
