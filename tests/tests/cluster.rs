@@ -57,7 +57,12 @@ impl Ground {
 
     /// Many small tables: with an epoch for every few of them a run takes seconds.
     pub fn with_many_tables(self) -> Self {
-        for table in 0..120 {
+        self.with_tables(120)
+    }
+
+    /// So many small tables, each in a folder of its own.
+    pub fn with_tables(self, count: usize) -> Self {
+        for table in 0..count {
             let rows: String = (0..20)
                 .map(|row| format!("{row},place {},{}\n", row * table, row * 7 + table))
                 .collect();

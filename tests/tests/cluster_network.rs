@@ -16,6 +16,7 @@ use crate::cluster::{Ground, snapshots, wait_for_snapshots};
 use crate::cluster_key::{ONE, line};
 
 const HOSTS: usize = 3;
+const TABLES: usize = 40;
 /// The port of all processes: a run that follows another listens where that one did.
 const PORT: u16 = 7101;
 /// How long processes bear silence where they bear it in vain.
@@ -25,7 +26,7 @@ const LATER: Duration = Duration::from_secs(5);
 /// How long a packet is under way, in milliseconds.
 const DELAY: u32 = 50;
 
-/// Three hosts, a lake and an index on the disk that they share.
+/// Three hosts, and a lake and an index on the disk that they share.
 struct Hosts {
     // Dropped first: processes end before their network does.
     ground: Ground,
@@ -37,7 +38,7 @@ impl Hosts {
     /// None, and a line, where they cannot be made.
     fn new() -> Option<Self> {
         let network = Network::of(HOSTS)?;
-        let ground = Ground::new().with_many_tables();
+        let ground = Ground::new().with_tables(TABLES);
         let key = ground.key("cluster.key", ONE);
         Some(Self {
             ground,
@@ -58,7 +59,7 @@ impl Hosts {
             let process = host.to_string();
             let mut options = vec!["--hosts", &addresses, "--process", &process];
             options.extend(["--cluster-key", text(&self.key), "--silence", &silence]);
-            options.extend(["--workers", "1", "--epoch-objects", "8"]);
+            options.extend(["--workers", "1", "--epoch-objects", "2"]);
             let command = self.ground.command(index, &options);
             self.ground.spawn(self.network.on(host, &command))
         })
@@ -94,7 +95,7 @@ impl Hosts {
         let processes = self.start(&at, SILENCE);
         let report = self.end_well(processes);
         let unchanged = report["tables"]["unchanged"].as_u64().unwrap();
-        assert!((1..120).contains(&unchanged), "{report}");
+        assert!((1..TABLES as u64).contains(&unchanged), "{report}");
         self.is_whole(&at);
     }
 
@@ -138,7 +139,7 @@ fn a_slow_network_that_loses_packets_makes_the_same_index() {
         let processes = hosts.start(&at, Duration::from_secs(20));
         let report = hosts.end_well(processes);
         println!("{delay} ms, {loss} %: {:?}", began.elapsed());
-        assert_eq!(report["tables"]["added"], 120, "{report}");
+        assert_eq!(report["tables"]["added"], TABLES, "{report}");
         hosts.is_whole(&at);
     }
 }
@@ -246,7 +247,7 @@ fn a_short_partition_is_waited_out() {
         began.elapsed()
     );
     assert!(before < snapshots(&at), "the run was over before");
-    assert_eq!(report["tables"]["added"], 120, "{report}");
+    assert_eq!(report["tables"]["added"], TABLES, "{report}");
     hosts.is_whole(&at);
 }
 
