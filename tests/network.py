@@ -63,7 +63,7 @@ def socket_in(namespace, interface):
 class Network:
     def __init__(self, name, hosts):
         self.names = [f"{name}-{host}" for host in [*range(hosts), "switch"]]
-        self.ports = []
+        self.made, self.ports = [], []
         self.delay, self.loss, self.dropped = 0.0, 0.0, set()
         # What is held back: when it goes on, its number, where to, and the frame.
         self.held, self.count = [], 0
@@ -72,6 +72,7 @@ class Network:
     def make(self):
         for namespace in self.names:
             ip("netns", "add", namespace)
+            self.made.append(namespace)
         switch = self.names[-1]
         for host, namespace in enumerate(self.names[:-1]):
             inside, port = ["-n", namespace], f"port{host}"
@@ -86,7 +87,7 @@ class Network:
             self.ports.append(socket_in(switch, port))
 
     def remove(self):
-        for namespace in self.names:
+        for namespace in self.made:
             subprocess.run(["ip", "netns", "del", namespace], stderr=subprocess.DEVNULL)
 
     def obey(self, line):
