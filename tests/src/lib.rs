@@ -16,6 +16,7 @@ pub mod issuer;
 pub mod kill;
 pub mod lake;
 pub mod llama;
+pub mod network;
 pub mod node;
 pub mod oracle;
 pub mod pages;

@@ -17,7 +17,7 @@ const SILENCE: &str = "4s";
 
 impl Ground {
     /// A file with a key that nobody else can read.
-    fn key(&self, name: &str, content: &str) -> PathBuf {
+    pub fn key(&self, name: &str, content: &str) -> PathBuf {
         let path = self.index(name);
         std::fs::write(&path, content).unwrap();
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
@@ -37,11 +37,11 @@ impl Ground {
     }
 }
 
-const ONE: &str = "a key of thirty-two bytes or more: 1\n";
+pub const ONE: &str = "a key of thirty-two bytes or more: 1\n";
 const OTHER: &str = "a key of thirty-two bytes or more: 2\n";
 
 /// The only line that a process said, which ended with an error.
-fn line(run: &Run) -> &str {
+pub fn line(run: &Run) -> &str {
     assert_eq!((run.code, run.stderr.lines().count()), (2, 1), "{run:?}");
     run.stderr.trim_end()
 }

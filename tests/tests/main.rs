@@ -14,6 +14,7 @@ mod catalogs;
 mod cells;
 mod cluster;
 mod cluster_key;
+mod cluster_network;
 mod compact;
 mod company;
 mod context;

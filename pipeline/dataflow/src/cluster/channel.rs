@@ -182,15 +182,20 @@ impl Channel {
         self.stream.shutdown(how)
     }
 
-    /// Whether the other end has not closed it.
-    pub fn is_open(&self) -> bool {
-        let looked = self
-            .stream
-            .set_nonblocking(true)
-            .and_then(|()| self.stream.peek(&mut [0]));
-        match looked {
-            Ok(said) => said > 0,
-            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+    /// Whether the other end has not closed it. What it sent before it did is thrown away.
+    pub fn is_open(self) -> bool {
+        let mut stream = &*self.stream;
+        let mut thrown_away = [0; 1 << 12];
+        if self.stream.set_nonblocking(true).is_err() {
+            return false;
+        }
+        loop {
+            match stream.read(&mut thrown_away) {
+                Ok(0) => return false,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return error.kind() == io::ErrorKind::WouldBlock,
+            }
         }
     }
 }
@@ -334,7 +339,11 @@ impl Read for UntilRead<'_> {
     }
 }
 
-fn left(until: Instant) -> io::Result<Duration> {
+/// The time until a moment, which is not over.
+///
+/// # Errors
+/// It is: `TimedOut`.
+pub fn left(until: Instant) -> io::Result<Duration> {
     let left = until.saturating_duration_since(Instant::now());
     if left.is_zero() {
         return Err(io::ErrorKind::TimedOut.into());

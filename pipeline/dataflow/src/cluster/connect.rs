@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::channel::{Channel, End, Unsealed};
+use super::channel::{Channel, End, Unsealed, left};
 use super::frame;
 use super::options::{ClusterOptions, Trust};
 use crate::error::{PipelineError, Refused, Stranger};
@@ -86,14 +86,20 @@ impl From<io::Error> for Uncalled {
     }
 }
 
+/// Why a process did not meet all the others.
+#[derive(Debug)]
+pub struct Unmet {
+    /// Not all came in time, one is of another kind, or the run was stopped.
+    pub error: PipelineError,
+    /// The control connections to those it met, who can be told.
+    pub met: Vec<Option<Channel>>,
+}
+
 /// The connections to all other processes.
 ///
 /// # Errors
-/// Not all came in time, one is of another kind, or the run was stopped.
-pub fn connect(
-    options: &ClusterOptions,
-    stop: &CancellationToken,
-) -> Result<Connections, PipelineError> {
+/// Without one of them there is no run.
+pub fn connect(options: &ClusterOptions, stop: &CancellationToken) -> Result<Connections, Unmet> {
     let party = Party {
         options: options.clone(),
         start: limn_segment::nonce(),
@@ -104,55 +110,34 @@ pub fn connect(
         stop,
         until: Instant::now() + options.silence,
         is_given_up: AtomicBool::new(false),
+        found: Mutex::new(Connections::none(options.hosts.len())),
         refused: Mutex::default(),
     };
-    let (called, answered) = std::thread::scope(|threads| {
-        let answered = threads.spawn(|| meeting.listen().inspect_err(|_| meeting.give_up()));
-        let called = meeting.call_those_before();
-        let called = called.inspect_err(|_| meeting.give_up());
-        (called, answered.join())
-    });
-    let answered = answered.map_err(|_| PipelineError::Dataflow("the listener died".into()))?;
-    if stop.is_cancelled() {
-        return Err(PipelineError::Stopped);
-    }
-    // An error that waiting does not mend is the one to report.
-    let (mut called, answered) = match (called, answered) {
-        (Ok(called), Ok(answered)) => (called, answered),
-        (Err(error), _) | (_, Err(error)) => return Err(error),
-    };
-    let all = |of: fn(&Connections) -> &Vec<Option<Channel>>| {
-        let both = of(&called).iter().zip(of(&answered));
-        both.enumerate()
-            .filter(|(peer, (one, other))| {
-                *peer != options.process && one.is_none() && other.is_none()
-            })
-            .map(|(peer, _)| peer)
-            .collect::<Vec<usize>>()
-    };
-    let mut missing = all(|connections| &connections.control);
-    missing.extend(all(|connections| &connections.data));
-    missing.sort_unstable();
-    missing.dedup();
-    if !missing.is_empty() {
-        let names = missing.iter().map(|peer| options.name(*peer));
-        return Err(PipelineError::Missing {
-            processes: names.collect::<Vec<_>>().join(", "),
-            limit: options.silence,
-            refused: *meeting.refused(),
+    let met = std::thread::scope(|threads| {
+        let meeting = &meeting;
+        let calls = (0..options.process).map(|peer| threads.spawn(move || meeting.meet(peer)));
+        let mut under_way: Vec<_> = calls.collect();
+        under_way.push(threads.spawn(|| meeting.listen().inspect_err(|_| meeting.give_up())));
+        let ended = under_way.into_iter().map(|thread| {
+            let died = |_| PipelineError::Dataflow("a thread that connects died".into());
+            thread.join().map_err(died).flatten()
         });
+        // All are waited for; an error that waiting does not mend is the one to report.
+        ended.fold(Ok(()), Result::and)
+    });
+    let error = if stop.is_cancelled() {
+        Some(PipelineError::Stopped)
+    } else {
+        met.err().or_else(|| meeting.missing())
+    };
+    let found = std::mem::take(&mut *meeting.found());
+    match error {
+        None => Ok(found),
+        Some(error) => Err(Unmet {
+            error,
+            met: found.control,
+        }),
     }
-    for (mine, theirs) in [
-        (&mut called.control, answered.control),
-        (&mut called.data, answered.data),
-    ] {
-        for (connection, other) in mine.iter_mut().zip(theirs) {
-            if let Some(other) = other {
-                *connection = Some(other);
-            }
-        }
-    }
-    Ok(called)
 }
 
 /// The begin of a cluster, from one process's side.
@@ -163,6 +148,7 @@ struct Meeting<'a> {
     until: Instant,
     /// One side has an error that waiting does not mend.
     is_given_up: AtomicBool,
+    found: Mutex<Connections>,
     /// The last caller whose key differed.
     refused: Mutex<Option<Refused>>,
 }
@@ -181,52 +167,63 @@ impl Meeting<'_> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn none(&self) -> Connections {
-        let none = || self.options.hosts.iter().map(|_| None).collect();
-        Connections {
-            control: none(),
-            data: none(),
-        }
+    fn found(&self) -> MutexGuard<'_, Connections> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls the processes before this one until they answer.
-    fn call_those_before(&self) -> Result<Connections, PipelineError> {
-        let mut found = self.none();
-        for peer in 0..self.options.process {
-            for kind in [Kind::Control, Kind::Data] {
-                let connection = loop {
-                    match self.call(peer, kind) {
-                        Ok(connection) => break Some(connection),
-                        Err(Uncalled::Never(error)) => return Err(error),
-                        Err(Uncalled::Strange(stranger)) => {
-                            let (process, address) = (peer, self.options.hosts[peer].clone());
-                            return Err(PipelineError::OtherKey {
-                                process,
-                                address,
-                                stranger,
-                            });
-                        }
-                        Err(Uncalled::Later(error)) => {
-                            tracing::debug!(peer, %error, "no answer yet");
-                            if self.is_over() {
-                                break None;
-                            }
-                            std::thread::sleep(AGAIN);
-                        }
+    /// The error of a meeting to which some did not come.
+    fn missing(&self) -> Option<PipelineError> {
+        let found = self.found();
+        let missing = (0..self.options.hosts.len())
+            .filter(|peer| *peer != self.options.process && !found.is_whole(*peer));
+        let names: Vec<String> = missing.map(|peer| self.options.name(peer)).collect();
+        (!names.is_empty()).then(|| PipelineError::Missing {
+            processes: names.join(", "),
+            limit: self.options.silence,
+            refused: *self.refused(),
+        })
+    }
+
+    /// Calls a process before this one until it has answered twice. Each is called by a thread of
+    /// its own: one that is silent keeps nobody from meeting the others.
+    fn meet(&self, peer: usize) -> Result<(), PipelineError> {
+        for kind in [Kind::Control, Kind::Data] {
+            while !self.is_over() {
+                match self.call(peer, kind) {
+                    Ok(connection) => {
+                        self.found().put(peer, kind, Some(connection));
+                        break;
                     }
-                };
-                found.put(peer, kind, connection);
+                    Err(Uncalled::Never(error)) => {
+                        self.give_up();
+                        return Err(error);
+                    }
+                    Err(Uncalled::Strange(stranger)) => {
+                        self.give_up();
+                        let (process, address) = (peer, self.options.hosts[peer].clone());
+                        return Err(PipelineError::OtherKey {
+                            process,
+                            address,
+                            stranger,
+                        });
+                    }
+                    Err(Uncalled::Later(error)) => {
+                        tracing::debug!(peer, %error, "no answer yet");
+                        std::thread::sleep(AGAIN);
+                    }
+                }
             }
         }
-        Ok(found)
+        Ok(())
     }
 
     fn call(&self, peer: usize, kind: Kind) -> Result<Channel, Uncalled> {
         let mut last = io::Error::other("the name has no address");
         for address in self.options.hosts[peer].to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, GREETING) {
+            let until = self.until.min(Instant::now() + GREETING);
+            match TcpStream::connect_timeout(&address, left(until)?) {
                 Ok(connection) => {
-                    let until = Instant::now() + GREETING;
+                    let until = self.until.min(Instant::now() + GREETING);
                     let connection = self.party.meet(connection, End::Caller, until)?;
                     frame::write(&connection, &self.party.greeting(peer, kind))?;
                     if connection.meets_tls(until)? {
@@ -247,8 +244,7 @@ impl Meeting<'_> {
     }
 
     /// Answers those after this one until all have called.
-    fn listen(&self) -> Result<Connections, PipelineError> {
-        let mut found = self.none();
+    fn listen(&self) -> Result<(), PipelineError> {
         let me = self.options.process;
         let listener = loop {
             match TcpListener::bind(self.options.hosts[me].as_str())
@@ -265,16 +261,15 @@ impl Meeting<'_> {
                 Err(_) => std::thread::sleep(AGAIN),
             }
         };
-        let is_whole = |found: &Connections| {
-            let after = me + 1..;
-            found.control[after.clone()].iter().all(Option::is_some)
-                && found.data[after].iter().all(Option::is_some)
+        let have_called = || {
+            let found = self.found();
+            (me + 1..self.options.hosts.len()).all(|peer| found.is_whole(peer))
         };
         let mut starts: HashMap<usize, String> = HashMap::new();
         let mut strangers = Strangers::default();
         let (send, answered) = mpsc::channel();
         let under_way = Arc::new(());
-        while !is_whole(&found) && !self.is_over() {
+        while !have_called() && !self.is_over() {
             match listener.accept() {
                 // Each on a thread of its own: a stranger who says nothing keeps nobody waiting.
                 Ok((connection, from)) if Arc::strong_count(&under_way) <= CALLS => {
@@ -297,7 +292,7 @@ impl Meeting<'_> {
             for (from, answer) in answered.try_iter() {
                 match answer {
                     Ok((greeting, channel)) => {
-                        self.take(&mut found, &mut starts, greeting, channel)?;
+                        self.take(&mut starts, greeting, channel)?;
                     }
                     Err(Uncalled::Never(error)) => return Err(error),
                     Err(Uncalled::Strange(stranger)) => {
@@ -308,19 +303,20 @@ impl Meeting<'_> {
                 }
             }
         }
-        Ok(found)
+        Ok(())
     }
 
     /// Takes a connection in. A process that was started again takes the place of the one before,
     /// if that is gone.
     fn take(
         &self,
-        found: &mut Connections,
         starts: &mut HashMap<usize, String>,
         greeting: Greeting,
         connection: Channel,
     ) -> Result<(), PipelineError> {
         let peer = greeting.from;
+        let mut found = self.found();
+        let found = &mut *found;
         if starts
             .get(&peer)
             .is_some_and(|start| *start != greeting.start)
@@ -439,6 +435,19 @@ impl Party {
 }
 
 impl Connections {
+    fn none(processes: usize) -> Self {
+        let none = || std::iter::repeat_with(|| None).take(processes).collect();
+        Self {
+            control: none(),
+            data: none(),
+        }
+    }
+
+    /// Whether there are both to this peer.
+    fn is_whole(&self, peer: usize) -> bool {
+        self.control[peer].is_some() && self.data[peer].is_some()
+    }
+
     fn put(&mut self, peer: usize, kind: Kind, connection: Option<Channel>) {
         match kind {
             Kind::Control => self.control[peer] = connection,

@@ -7,7 +7,7 @@
 
 use std::io;
 use std::net::Shutdown;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -27,8 +27,9 @@ use crate::planned::{Listed, Planned};
 const PULSE: Duration = Duration::from_secs(1);
 /// How long a broken data connection waits for the reason, which comes by another way.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long a process that ends waits for the others to have heard why.
-const FAREWELL: Duration = Duration::from_millis(500);
+/// How long a process that ends waits for the others to have heard why: what a network loses is
+/// sent again, but not once the process is gone.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 /// What a process sends another.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -72,8 +73,6 @@ pub struct Mesh {
     stop: CancellationToken,
     /// This process is ending: who leaves now leaves nobody alone.
     over: AtomicBool,
-    /// Threads that read.
-    readers: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -82,6 +81,8 @@ struct Peer {
     writing: Mutex<()>,
     /// It has done its part or said farewell.
     is_done: AtomicBool,
+    /// Nothing more is expected of it: it has closed its end, is silent, or was said to be lost.
+    is_gone: AtomicBool,
 }
 
 /// What peers have sent, and which of them.
@@ -104,6 +105,7 @@ impl Mesh {
                 connection,
                 writing: Mutex::default(),
                 is_done: AtomicBool::new(false),
+                is_gone: AtomicBool::new(false),
             })
         });
         let mesh = Arc::new(Self {
@@ -112,7 +114,6 @@ impl Mesh {
             fatal,
             stop,
             over: AtomicBool::new(false),
-            readers: AtomicUsize::new(0),
         });
         let (send, inbox) = unbounded_channel();
         for (process, peer) in mesh.others() {
@@ -120,12 +121,11 @@ impl Mesh {
             peer.connection.set_read_timeout(timeout)?;
             peer.connection.set_write_timeout(timeout)?;
             let (mesh, send) = (Arc::clone(&mesh), send.clone());
-            mesh.readers.fetch_add(1, Ordering::AcqRel);
             std::thread::Builder::new()
                 .name(format!("limn:hear-{process}"))
                 .spawn(move || {
                     mesh.hear(process, &send);
-                    mesh.readers.fetch_sub(1, Ordering::AcqRel);
+                    mesh.give_up_on(process);
                 })?;
         }
         let pulse = Arc::clone(&mesh);
@@ -150,10 +150,10 @@ impl Mesh {
                 Ok(Message::Pulse) => {}
                 Ok(Message::Stop) => self.stop.cancel(),
                 Ok(Message::Failed {
-                    process,
+                    process: failed,
                     error,
                     how,
-                }) => self.fatal.set(self.failed(process, error, how)),
+                }) => self.learn(process, failed, error, how),
                 Ok(message) => {
                     if matches!(message, Message::Farewell { .. } | Message::Totals(_)) {
                         peer.is_done.store(true, Ordering::Release);
@@ -178,6 +178,27 @@ impl Mesh {
                     return;
                 }
             }
+        }
+    }
+
+    /// A peer says which process failed, or was lost.
+    fn learn(&self, from: usize, process: usize, error: Option<String>, how: String) {
+        let is_lost = error.is_none();
+        let how = if is_lost && process == self.options.process {
+            // This process is still there, and its user wants to know who sees it otherwise.
+            format!("{} says: {how}", self.options.name(from))
+        } else {
+            how
+        };
+        self.fatal.set(self.failed(process, error, how));
+        if is_lost {
+            self.give_up_on(process);
+        }
+    }
+
+    fn give_up_on(&self, process: usize) {
+        if let Some(Some(peer)) = self.peers.get(process) {
+            peer.is_gone.store(true, Ordering::Release);
         }
     }
 
@@ -270,8 +291,18 @@ impl Mesh {
             let _ = peer.connection.shutdown(Shutdown::Write);
         }
         let until = Instant::now() + FAREWELL;
-        while self.readers.load(Ordering::Acquire) > 0 && Instant::now() < until {
+        let is_heard = |(_, peer): (usize, &Peer)| !peer.is_gone.load(Ordering::Acquire);
+        while self.others().any(is_heard) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// [`end`](Self::end), while other tasks go on.
+    pub async fn tell(mesh: &Arc<Self>, farewell: Message) {
+        let mesh = Arc::clone(mesh);
+        let sent = tokio::task::spawn_blocking(move || mesh.end(&farewell));
+        if sent.await.is_err() {
+            tracing::debug!("the others were not informed of the end");
         }
     }
 }

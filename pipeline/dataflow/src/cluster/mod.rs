@@ -37,7 +37,7 @@ use timely::communication::{AllocatorBuilder, Hooks};
 use tokio_util::sync::CancellationToken;
 
 use self::channel::Channel;
-use self::connect::connect;
+use self::connect::{Connections, Unmet, connect};
 use self::link::Link;
 use self::mesh::{Inbox, Mesh, Message};
 use self::options::ClusterOptions;
@@ -84,23 +84,37 @@ impl Cluster {
             let (options, stop) = (options.clone(), stop.clone());
             move || connect(&options, &stop)
         });
-        let connections = meeting
+        let met = meeting
             .await
-            .map_err(|_| PipelineError::Dataflow("the processes could not meet".into()))??;
+            .map_err(|_| PipelineError::Dataflow("the processes could not meet".into()))?;
         let (fatal, stop) = (Arc::new(Fatal::default()), stop.clone());
-        let started = Mesh::start(options, connections.control, Arc::clone(&fatal), stop);
-        let (mesh, inbox) = started
-            .map_err(|error| PipelineError::Dataflow(format!("no thread to listen: {error}")))?;
-        Ok(Arc::new(Self {
-            options: options.clone(),
-            mesh,
-            inbox: tokio::sync::Mutex::new(Waiting {
-                inbox,
-                early: Vec::new(),
-            }),
-            data: Mutex::new(connections.data),
-            fatal,
-        }))
+        let start = |control| {
+            let started = Mesh::start(options, control, Arc::clone(&fatal), stop);
+            started
+                .map_err(|error| PipelineError::Dataflow(format!("no thread to listen: {error}")))
+        };
+        match met {
+            Ok(Connections { control, data }) => {
+                let (mesh, inbox) = start(control)?;
+                Ok(Arc::new(Self {
+                    options: options.clone(),
+                    mesh,
+                    inbox: tokio::sync::Mutex::new(Waiting {
+                        inbox,
+                        early: Vec::new(),
+                    }),
+                    data: Mutex::new(data),
+                    fatal,
+                }))
+            }
+            Err(Unmet { error, met }) => {
+                // Those who were met may have met all: for them the run has begun.
+                if let Ok((mesh, _inbox)) = start(met) {
+                    Mesh::tell(&mesh, mesh.farewell(Err(&error))).await;
+                }
+                Err(error)
+            }
+        }
     }
 
     /// Whether this process leads.
@@ -133,11 +147,7 @@ impl Cluster {
             () = self.fatal.raised() => Err(self.fatal.take().unwrap_or_else(given_up)),
         };
         let farewell = self.mesh.farewell(ended.as_ref().map(stopped));
-        let mesh = Arc::clone(&self.mesh);
-        let sent = tokio::task::spawn_blocking(move || mesh.end(&farewell));
-        if sent.await.is_err() {
-            tracing::debug!("the others were not informed of the end");
-        }
+        Mesh::tell(&self.mesh, farewell).await;
         ended
     }
 

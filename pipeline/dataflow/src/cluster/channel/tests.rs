@@ -225,3 +225,18 @@ fn reading_ends_in_time_however_slowly_bytes_come() {
     assert!(began.elapsed() < Duration::from_millis(700));
     slow.join().unwrap();
 }
+
+#[test]
+fn a_connection_is_open_until_its_other_end_closes_it_whatever_that_said_before() {
+    for says in [&b""[..], &[7; 10_000]] {
+        let (mut near, far) = connected();
+        near.write_all(says).unwrap();
+        assert!(Channel::plain(far.try_clone().unwrap()).is_open());
+        near.write_all(says).unwrap();
+        drop(near);
+        let until = Instant::now() + SOON;
+        while Channel::plain(far.try_clone().unwrap()).is_open() {
+            assert!(Instant::now() < until, "{} bytes", says.len());
+        }
+    }
+}
