@@ -93,7 +93,10 @@ fn sum_of(result: &Value) -> (f64, Vec<&str>) {
     let number = |share: &Value, of: &str| share[of].as_f64().unwrap();
     for share in shares {
         let product = number(share, "value") * number(share, "weight");
-        assert!((product - number(share, "contribution")).abs() < 1e-6, "{share}");
+        assert!(
+            (product - number(share, "contribution")).abs() < 1e-6,
+            "{share}"
+        );
     }
     let sum = shares.iter().map(|it| number(it, "contribution")).sum();
     let names = shares.iter().map(|it| it["name"].as_str().unwrap());
@@ -132,7 +135,13 @@ fn a_score_is_the_sum_of_its_shares() {
     assert_eq!(names.last(), Some(&"named"), "{answer}");
     assert!((sum - 1.0).abs() < 1e-6, "{answer}");
     let shown = search(&index, &["--why"]).stdout;
-    for part in ["\n    score 0.", " words (", " + ", " its name (0.", " × 0."] {
+    for part in [
+        "\n    score 0.",
+        " words (",
+        " + ",
+        " its name (0.",
+        " × 0.",
+    ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(shown.contains("its place counts 0."), "{shown}");

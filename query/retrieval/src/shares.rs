@@ -60,7 +60,8 @@ impl Terms {
         let values = ranked.features.named();
         let features = self.weights.named().into_iter().zip(values);
         let counting = features.filter(|((_, weight), _)| *weight > 0.0);
-        shares.extend(counting.map(|((name, weight), value)| Share::of(name, value, weight / whole)));
+        shares
+            .extend(counting.map(|((name, weight), value)| Share::of(name, value, weight / whole)));
         if ranked.is_named {
             let others: f32 = shares.iter().map(|share| share.contribution).sum();
             shares.push(Share::of("named", 1.0, ranked.score - others));
@@ -120,7 +121,11 @@ mod tests {
             name: 1.0,
             ..Weights::FORMULA
         };
-        let shares = Terms { alpha: 0.5, weights }.shares(&ranked);
+        let shares = Terms {
+            alpha: 0.5,
+            weights,
+        }
+        .shares(&ranked);
         let shares: Vec<(&str, f32, f32, f32)> = shares
             .iter()
             .map(|it| (it.name, it.value, it.weight, it.contribution))

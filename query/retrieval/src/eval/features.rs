@@ -99,7 +99,9 @@ pub fn features(
     let mut candidate = |it: RankedTable| {
         let table = &corpus.tables[it.table as usize];
         let held = by_field.remove(&it.table).unwrap_or_default();
-        let kinds = BlockKind::ALL.iter().zip(kind_cosines(corpus, &vector, table)?);
+        let kinds = BlockKind::ALL
+            .iter()
+            .zip(kind_cosines(corpus, &vector, table)?);
         let own = self::grams(own_name(&it.key.name));
         let traits = Traits {
             lexical: it.lexical,
