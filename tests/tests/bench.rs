@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use limn_tests::{Run, index_hashed, limn, repository, text};
+use limn_tests::{Run, index_hashed, limn, limn_command, repository, text};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -182,6 +182,11 @@ fn seed_and_snapshot_decide_the_questions_and_an_interrupted_file_is_finished() 
         (&report["earlier"], &report["drawn"]),
         (&12.into(), &0.into())
     );
+    let fewer = made.make("cut.jsonl", &["-n", "3", "--seed", "5"]);
+    fewer.code_is(0);
+    let says =
+        "nothing to make: the file has 12 questions about snapshot 1 already, and 3 are wanted";
+    assert!(fewer.stderr.contains(says), "{fewer:?}");
     made.make("cut.jsonl", &["-n", "14", "--seed", "5"])
         .code_is(0);
     let longer = read(&made.at("cut.jsonl"));
@@ -209,6 +214,18 @@ fn seed_and_snapshot_decide_the_questions_and_an_interrupted_file_is_finished() 
     refused.code_is(2);
     assert!(refused.stderr.contains("mine.txt, line 1"), "{refused:?}");
     assert_eq!(read(&other.at("mine.txt")), "my notes\n");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it_quietly() {
+    let made = Made::of_examples();
+    let index = made.at("index");
+    let mut command = limn_command(&["bench", "make", "--index", text(&index), "-n", "200"]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let ended = command.stdout(writer).output().unwrap();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    assert!(ended.stderr.is_empty(), "{ended:?}");
 }
 
 /// A table of people: what is somebody's own beside what is not.
@@ -330,7 +347,10 @@ fn lakes_with_little_or_much_to_ask_about_end_in_a_clear_word() {
     let made = Made::of(&[("a.csv", "name,size\n"), ("b.csv", "name,size\n")], &[]);
     let run = made.make("q.jsonl", &["-n", "5"]);
     run.code_is(2);
-    assert!(run.stderr.contains("2 have no rows"), "{run:?}");
+    assert!(
+        run.stderr.contains("of 2 that were tried, 2 have no rows"),
+        "{run:?}"
+    );
 
     // One column, which no statement can both select and compare.
     let made = Made::of(&[("a.csv", "name\nx\ny\n")], &[]);
@@ -397,6 +417,40 @@ fn what_cannot_be_made_is_refused_with_a_remedy() {
     ]);
     run.code_is(2);
     assert!(run.stderr.contains("check --out"), "{run:?}");
+
+    // A table that is gone, beside one without rows, has columns all the same.
+    let files = [
+        ("empty.csv", "name,size\n"),
+        ("full.csv", "name,size\nx,5\n"),
+    ];
+    let mixed = Made::of(&files, &[]);
+    fs::remove_file(mixed.at("lake/full.csv")).unwrap();
+    for more in [&["-n", "5"][..], &["-n", "5", "--max-tables", "2"]] {
+        let run = mixed.make("q.jsonl", more);
+        run.code_is(2);
+        let says = "of 2 that were tried, 1 has no rows, 1 cannot be read; the first that cannot be read: ";
+        assert!(
+            run.stderr.contains(says) && run.stderr.contains("'full'"),
+            "{run:?}"
+        );
+    }
+    // Nor are further visits or more time of use where none of the tables so far can be read.
+    let files: Vec<(String, &str)> = (0..4)
+        .map(|at| (format!("t{at}.csv"), "n,s\nx,5\n"))
+        .collect();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), *text))
+        .collect();
+    let four = Made::of(&files, &[]);
+    fs::remove_dir_all(four.at("lake")).unwrap();
+    let run = four.make("q.jsonl", &["-n", "5", "--max-tables", "3"]);
+    run.code_is(2);
+    assert!(
+        run.stderr
+            .contains("of 3 that were tried, 3 cannot be read"),
+        "{run:?}"
+    );
 
     fs::remove_dir_all(made.at("lake")).unwrap();
     let run = made.make("gone.jsonl", &["-n", "5"]);

@@ -121,6 +121,7 @@ fn an_encoder_that_moved_is_named_and_another_is_refused() {
         &ground.search(&[]),
         &[
             "encoder:bert-3x64@",
+            "', which is not found: ",
             &home,
             "no such folder",
             "--embedder FOLDER",

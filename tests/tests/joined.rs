@@ -65,8 +65,14 @@ fn what_joins_the_first_table_comes_right_behind_it() {
         names(&answer),
         ["sales/orders", "crm/customers", "geo/places"]
     );
-    let by = json!({"partner": "sales/orders", "columns": ["code"], "partner_columns": ["buyer"]});
-    assert_eq!(answer["results"][1]["joined"], by);
+    let mut joined = answer["results"][1]["joined"].clone();
+    let bonus = joined["bonus"].take().as_f64().unwrap();
+    // 0.1, and the share of the question that "town" is.
+    assert!(bonus > 0.15 && bonus < 0.9, "{bonus}");
+    let by = json!({
+        "partner": "sales/orders", "columns": ["code"], "partner_columns": ["buyer"], "bonus": null
+    });
+    assert_eq!(joined, by);
     assert_eq!(answer["results"][2]["joined"], Value::Null);
     // Of one table there is nothing to come along.
     assert_eq!(names(&search(&index, &["--json", "-k", "1"]).ok()).len(), 1);
@@ -79,6 +85,67 @@ fn what_joins_the_first_table_comes_right_behind_it() {
     let below = search(&index, &["--json", "--prefix", "crm"]).ok();
     assert_eq!(names(&below), ["crm/customers"]);
     assert_eq!(below["results"][0]["joined"], Value::Null);
+}
+
+/// The sum of what a result's score is made of, and the names of its shares.
+fn sum_of(result: &Value) -> (f64, Vec<&str>) {
+    let shares = result["shares"].as_array().unwrap();
+    let number = |share: &Value, of: &str| share[of].as_f64().unwrap();
+    for share in shares {
+        let product = number(share, "value") * number(share, "weight");
+        assert!(
+            (product - number(share, "contribution")).abs() < 1e-6,
+            "{share}"
+        );
+    }
+    let sum = shares.iter().map(|it| number(it, "contribution")).sum();
+    let names = shares.iter().map(|it| it["name"].as_str().unwrap());
+    (sum, names.collect())
+}
+
+#[test]
+fn a_score_is_the_sum_of_its_shares() {
+    let scratch = shop();
+    let index = scratch.path().join("index");
+    let formula = ["formula_words", "formula_meaning"];
+    let features = ["meaning", "covered", "name", "contexts"];
+    let learned = [formula.as_slice(), &features].concat();
+    let ways: [(&[&str], &[&str]); 5] = [
+        (&[], &learned),
+        (&["--ranking", "formula"], &formula),
+        (&["--plain"], &formula),
+        (&["--alpha", "1"], &formula),
+        (&["--join"], &learned),
+    ];
+    for (way, expected) in ways {
+        let answer = search(&index, &[&["--json", "--why"], way].concat()).ok();
+        let results = answer["results"].as_array().unwrap();
+        assert!(results.len() > 1, "{answer}");
+        for result in results {
+            let (sum, names) = sum_of(result);
+            let score = result["score"].as_f64().unwrap();
+            assert!((sum - score).abs() < 1e-6, "{way:?}: {result}");
+            assert_eq!(names, expected, "{way:?}");
+        }
+    }
+    // A table that the question names has the score 1, and a share for it.
+    let named = ["search", "customers", "--index", text(&index), "--json"];
+    let answer = limn(&named).ok();
+    let (sum, names) = sum_of(&answer["results"][0]);
+    assert_eq!(names.last(), Some(&"named"), "{answer}");
+    assert!((sum - 1.0).abs() < 1e-6, "{answer}");
+    let shown = search(&index, &["--why"]).stdout;
+    for part in [
+        "\n    score 0.",
+        " words (",
+        " + ",
+        " its name (0.",
+        " × 0.",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(shown.contains("its place counts 0."), "{shown}");
+    assert!(!search(&index, &[]).stdout.contains("score 0."));
 }
 
 #[test]

@@ -206,6 +206,19 @@ fn noise_and_a_few_questions_change_nothing() {
         "{}",
         none.stderr
     );
+    // Feedback that says of each table both.
+    let both = questions.lines().flat_map(|line| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let said = |verdict| {
+            json!({"question": line["question"], "table": line["tables"][0], "verdict": verdict})
+        };
+        [said("right").to_string(), said("wrong").to_string()]
+    });
+    ground.write("both.jsonl", &both.collect::<Vec<_>>().join("\n"));
+    let both = ground.tune("--feedback", "both.jsonl", &[]);
+    both.code_is(2);
+    let says = "0 questions (60 more contradict themselves: their tables are said to be right, and wrong as well) are too few";
+    assert!(both.stderr.contains(says), "{}", both.stderr);
     let one = questions.lines().map(|line| {
         let mut line: Value = serde_json::from_str(line).unwrap();
         line["tables"] = json!(["t07"]);

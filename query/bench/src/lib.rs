@@ -53,7 +53,7 @@ mod statement;
 mod words;
 
 pub use known_tables::KnownTables;
-pub use make::{Ended, Made, MakeError, Settings, make};
+pub use make::{Ended, Made, MakeError, Settings, Unasked, make};
 pub use question::{Context, Earlier, Kind, Kinds, Mode, Origin, Question, ResumeError};
 pub use statement::Statement;
 

@@ -2,6 +2,7 @@
 //! is reached.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -111,18 +112,53 @@ pub enum MakeError {
         first: String,
     },
     /// No table that was tried has rows and columns to ask about.
-    #[error(
-        "no table can be asked about: of {tried}, {empty} have no rows, and the others no columns that may be shown"
-    )]
+    #[error("no table can be asked about: of {tried} that were tried, {}", .why)]
     Unusable {
         /// Tables that were tried.
         tried: usize,
-        /// Those without rows.
-        empty: usize,
+        /// Why they cannot.
+        why: Unasked,
     },
     /// A question cannot be kept.
-    #[error(transparent)]
+    #[error("a question cannot be written: {0}")]
     Kept(#[from] io::Error),
+}
+
+/// Why tables cannot be asked about: how many for which reason.
+#[derive(Debug)]
+pub struct Unasked {
+    /// Those without rows.
+    pub empty: usize,
+    /// Those none of whose columns may be shown.
+    pub without_columns: usize,
+    /// Those that cannot be read.
+    pub unreadable: usize,
+    /// What is wrong with the first of those, if any.
+    pub first: Option<String>,
+}
+
+impl fmt::Display for Unasked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = |count, one, many| if count == 1 { one } else { many };
+        let reasons = [
+            (self.empty, verb(self.empty, "has", "have"), "no rows"),
+            (
+                self.without_columns,
+                verb(self.without_columns, "has", "have"),
+                "no columns that may be shown",
+            ),
+            (self.unreadable, "cannot", "be read"),
+        ];
+        let reasons = reasons.iter().filter(|(count, ..)| *count > 0);
+        let reasons: Vec<String> = reasons
+            .map(|(count, verb, what)| format!("{count} {verb} {what}"))
+            .collect();
+        f.write_str(&reasons.join(", "))?;
+        match &self.first {
+            Some(first) => write!(f, "; the first that cannot be read: {first}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Makes questions about tables, and gives each to `keep` once it is whole.
@@ -153,6 +189,7 @@ pub async fn make(
         made: Made::after(&earlier),
         there: earlier,
         unusable: HashMap::new(),
+        has_sample: false,
         start: Instant::now(),
         keep,
     };
@@ -186,6 +223,8 @@ struct Making<'a, K> {
     made: Made,
     /// The tables that gave no sample, with why.
     unusable: HashMap<usize, &'static str>,
+    /// Whether any gave one.
+    has_sample: bool,
     start: Instant,
     keep: K,
 }
@@ -221,6 +260,7 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
             };
             (round, first) = (round + 1, 0);
         };
+        self.has_asked()?;
         Ok(self.report())
     }
 
@@ -259,7 +299,10 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
             _ => Err(Unusable::Empty),
         };
         let why = match read {
-            Ok(sample) => return Some(sample),
+            Ok(sample) => {
+                self.has_sample = true;
+                return Some(sample);
+            }
             Err(Unusable::Empty) => "empty",
             Err(Unusable::NoColumns) => "no_columns",
             Err(Unusable::Unreadable(error)) => {
@@ -362,11 +405,34 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
                     first: self.made.failure.clone().unwrap_or_default(),
                 })
             }
-            true if tried == self.tables.len() => Err(MakeError::Unusable {
-                tried,
-                empty: of("empty"),
-            }),
+            true if tried == self.tables.len() || of("unreadable") >= UNREADABLE => {
+                Err(self.unusable())
+            }
             _ => Ok(()),
+        }
+    }
+
+    /// Fails where the run ends and none of its visits could ask about a table, as some cannot be
+    /// read: what it lacks is not more visits or time.
+    fn has_asked(&self) -> Result<(), MakeError> {
+        let wants_more = !matches!(self.made.ended, Ended::Complete | Ended::Stopped);
+        let is_unreadable = self.made.passed_over.contains_key("unreadable");
+        match wants_more && !self.has_sample && is_unreadable {
+            true => Err(self.unusable()),
+            false => Ok(()),
+        }
+    }
+
+    fn unusable(&self) -> MakeError {
+        let of = |why: &str| self.made.passed_over.get(why).copied().unwrap_or_default();
+        MakeError::Unusable {
+            tried: self.unusable.len(),
+            why: Unasked {
+                empty: of("empty"),
+                without_columns: of("no_columns"),
+                unreadable: of("unreadable"),
+                first: self.made.failure.clone(),
+            },
         }
     }
 

@@ -3,7 +3,7 @@
 
 import { post } from "./api.js";
 import { announce, data, el, unseen } from "./dom.js";
-import { counted, number } from "./format.js";
+import { counted, number, score } from "./format.js";
 import { facts, folderLinks, split, tableAddress, titleOf } from "./names.js";
 import { scorePicture } from "./picture.js";
 import { excerpt, glimpse, has, line, marked, plain, rowsExcerpt } from "./words.js";
@@ -122,11 +122,31 @@ function details(result, words) {
       el(
         "div",
         { class: "evidence-side" },
+        scoreSum(result),
         blocks.length > 0 && el("dl", { class: "evidence" }, blocks.map(passage)),
         narrated(result, words),
       ),
     ),
   );
+}
+
+const SHARES = {
+  formula_words: "words",
+  formula_meaning: "meaning",
+  meaning: "meaning again",
+  covered: "words covered",
+  name: "name",
+  contexts: "contexts",
+};
+
+// The score as the sum of its shares, each a value times its weight; what its place counts more where it joins a table.
+function scoreSum({ score: sum, shares = [], joined }) {
+  if (!shares.length) return null;
+  const terms = shares.map(({ name, value, weight, contribution }) =>
+    name === "named" ? `${score(contribution)} (the question names it)` : `${SHARES[name] ?? name} ${score(value)} × ${score(weight)}`,
+  );
+  const place = joined ? `; for its place ${score(joined.bonus)} more, as it joins a table` : "";
+  return el("p", { class: "faint sum" }, `Score ${score(sum)} = ${terms.join(" + ")}${place}.`);
 }
 
 // What is said of its columns, those first that have a word of the question.

@@ -12,6 +12,7 @@ use crate::judge::Judge;
 use crate::known_joins::KnownJoins;
 use crate::learned::{Features, Weights};
 use crate::selection::Selection;
+use crate::shares::Share;
 
 /// How tables are scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -157,6 +158,8 @@ pub struct Hit {
     pub name_match: f32,
     /// The share of the question's words, as of `covered`, that texts about the table have.
     pub context_match: f32,
+    /// What the score is the sum of; none of a table that no question ranks.
+    pub shares: Vec<Share>,
     /// The judge's word; `None` where there was no judge, or it could not decide.
     pub judged: Option<bool>,
     /// What the table has of the question as a whole: `table orders`, `file orders.csv`, `column
@@ -228,6 +231,8 @@ pub struct RankedTable {
     pub semantic: f32,
     /// What counts beside the formula; none in plain mode.
     pub features: Features,
+    /// As [`Hit::shares`].
+    pub shares: Vec<Share>,
     /// As [`Hit::judged`].
     pub judged: Option<bool>,
     /// As [`Hit::exact`].

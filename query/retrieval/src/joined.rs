@@ -34,9 +34,13 @@ pub struct JoinedBy {
     pub columns: Vec<String>,
     /// The partner's, in the same order.
     pub partner_columns: Vec<String>,
+    /// What its place counts more than its score: 0.1, and the share of the question's words, 0 to
+    /// 1, that it has and those before it lack.
+    pub bonus: f32,
 }
 
 impl JoinedBy {
+    /// By an edge, with the bonus yet to be told.
     fn of(edge: &JoinRecord, partner: &TableKey) -> JoinedBy {
         let (columns, partner_columns) = match edge.right == partner.name {
             true => (&edge.left_columns, &edge.right_columns),
@@ -46,6 +50,7 @@ impl JoinedBy {
             partner: partner.name.clone(),
             columns: columns.clone(),
             partner_columns: partner_columns.clone(),
+            bonus: 0.0,
         }
     }
 }
@@ -71,7 +76,8 @@ pub(crate) fn bring_joined(
         let adds = |it: &Ranked| found.share_of(found.held(scratch, it.table) & !held);
         let mut best: Option<(f32, usize, JoinedBy)> = None;
         for (place, other) in ranked.iter().enumerate().take(SOUGHT).skip(before.len()) {
-            let worth = other.score + BONUS + adds(other);
+            let bonus = BONUS + adds(other);
+            let worth = other.score + bonus;
             let is_better = best.as_ref().is_none_or(|(best, ..)| worth > *best);
             if worth >= next.score
                 && is_better
@@ -79,7 +85,7 @@ pub(crate) fn bring_joined(
                 && !is_behind_its_original(joins, &own, &ranked[before.len()..place], &key)
                 && let Some(by) = join(joins, &before, &own)
             {
-                best = Some((worth, place, by));
+                best = Some((worth, place, JoinedBy { bonus, ..by }));
             }
         }
         let Some((_, place, by)) = best else {
@@ -142,6 +148,7 @@ mod tests {
             lexical: 0.0,
             semantic: 0.0,
             features: Features::default(),
+            is_named: false,
             cosine: None,
         });
         ranked.collect()
@@ -174,6 +181,7 @@ mod tests {
             partner: "t0".to_owned(),
             columns: vec!["t0_id".to_owned()],
             partner_columns: vec!["id".to_owned()],
+            bonus: BONUS,
         };
         assert_eq!(moved, [by]);
     }

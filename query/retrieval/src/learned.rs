@@ -73,7 +73,7 @@ impl Weights {
         self
     }
 
-    fn sum(&self) -> f32 {
+    pub(crate) fn sum(&self) -> f32 {
         self.meaning + self.covered + self.name + self.contexts
     }
 
@@ -101,6 +101,11 @@ pub struct Features {
 }
 
 impl Features {
+    /// Their values in the order of [`Weights::named`].
+    pub(crate) fn named(&self) -> [f32; Weights::COUNT] {
+        [self.meaning, self.covered, self.name, self.contexts]
+    }
+
     /// Of a table of this name and number.
     pub(crate) fn of(found: &Found, scratch: &Scratch, table: u32, name: &str) -> Features {
         Features {

@@ -18,6 +18,7 @@ use crate::lexical::Found;
 use crate::scoring::{Formula, fuse, min_max};
 use crate::selection::Filter;
 use crate::semantic::{NearBlock, nearest, table_score};
+use crate::shares::Terms;
 use crate::sums::Scratch;
 use crate::wholes::Fit;
 
@@ -31,6 +32,8 @@ pub(crate) struct Ranked {
     /// As [`Hit::cosine`](crate::Hit::cosine).
     pub(crate) cosine: Option<f32>,
     pub(crate) features: Features,
+    /// Whether its score is 1 because the question names it.
+    pub(crate) is_named: bool,
 }
 
 /// What both ways of ranking are given.
@@ -52,6 +55,15 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
+    /// What makes the scores of whole tables.
+    pub(crate) fn terms(&self) -> Terms {
+        let both = self.alpha > 0.0 && self.alpha < 1.0;
+        Terms {
+            alpha: self.alpha,
+            weights: if both { self.weights } else { Weights::FORMULA },
+        }
+    }
+
     fn allows(&self, table: u32) -> bool {
         self.filter.is_none_or(|filter| filter.allows(table))
     }
@@ -280,6 +292,7 @@ fn combine(alpha: f32, formula: &Formula, sides: &[(u32, f32, Option<f32>)]) -> 
             semantic,
             cosine: cosine.map(|sum| sum / (1.0 + formula.second_kind)),
             features: Features::default(),
+            is_named: false,
         })
         .collect();
     sort(&mut ranked);
@@ -295,10 +308,7 @@ fn sort(ranked: &mut [Ranked]) {
 /// where words alone or meaning alone are asked for.
 fn add_features(request: &Request, (found, scratch): (&Found, &Scratch), ranked: &mut [Ranked]) {
     let corpus = request.corpus;
-    let weights = match request.alpha > 0.0 && request.alpha < 1.0 {
-        true => request.weights,
-        false => Weights::FORMULA,
-    };
+    let weights = request.terms().weights;
     for one in ranked.iter_mut() {
         let name = corpus.key(&corpus.tables[one.table as usize]).name;
         one.features = Features {
@@ -318,6 +328,7 @@ fn put_first(ranked: &mut [Ranked], named: &BTreeMap<u32, Fit>) {
     for table in ranked.iter_mut() {
         if named.contains_key(&table.table) {
             table.score = 1.0;
+            table.is_named = true;
         }
     }
     let fit = |ranked: &Ranked| named.get(&ranked.table).copied().unwrap_or_default();

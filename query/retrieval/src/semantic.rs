@@ -139,6 +139,17 @@ pub(crate) fn table_score(
     vector: &[f32],
     table: &Table,
 ) -> Result<Option<f32>, SegmentError> {
+    let kinds = kind_cosines(corpus, vector, table)?;
+    Ok(combine_kinds(&kinds, Formula::LIMN.second_kind))
+}
+
+/// The best cosine of each kind of a table's blocks, in the order of [`BlockKind::ALL`]; `None` of
+/// kinds that it has no vector of.
+pub(crate) fn kind_cosines(
+    corpus: &Corpus,
+    vector: &[f32],
+    table: &Table,
+) -> Result<[Option<f32>; BlockKind::ALL.len()], SegmentError> {
     let mut kinds = [None::<f32>; BlockKind::ALL.len()];
     let segment = corpus.segment_of(table);
     let (reader, blocks) = (&segment.reader, corpus.range_of(table));
@@ -153,7 +164,7 @@ pub(crate) fn table_score(
             *best = Some(best.map_or(cosine, |best| best.max(cosine)));
         }
     })?;
-    Ok(combine_kinds(&kinds, Formula::LIMN.second_kind))
+    Ok(kinds)
 }
 
 /// Whether a context is about a folder of tables: its words are in no field of texts about the

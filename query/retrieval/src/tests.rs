@@ -3,6 +3,7 @@
 
 mod bringing;
 mod copies;
+mod explaining;
 mod folders;
 mod following;
 mod judge;

@@ -99,6 +99,10 @@ pub struct SearchArgs {
     /// --join auto]
     #[arg(short, value_name = "K", value_parser = table_count)]
     pub k: Option<TableCount>,
+    /// Show what each score is the sum of: the formula's words and meaning, and features with their
+    /// weights.
+    #[arg(help_heading = MORE, long)]
+    pub why: bool,
     /// Return the tables that answer the question together, and how they join.
     #[arg(long)]
     pub join: bool,

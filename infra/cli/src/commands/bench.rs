@@ -193,6 +193,18 @@ impl Report {
             0 => String::new(),
             earlier => format!(", {} of them by earlier runs", count(earlier as u64)),
         };
+        if made.earlier >= self.wanted {
+            say(&format!(
+                "nothing to make: the file has {} about snapshot {} already, and {} wanted",
+                plural(made.earlier as u64, "question"),
+                self.snapshot,
+                match self.wanted {
+                    1 => "1 is".to_owned(),
+                    wanted => format!("{} are", count(wanted as u64)),
+                },
+            ));
+            return;
+        }
         say(&format!(
             "{} of {} about snapshot {}{earlier}; {} ({:.0} %) of {} drawn became one, in {}",
             count(made.questions as u64),

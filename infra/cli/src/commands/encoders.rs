@@ -161,7 +161,7 @@ async fn find(snapshot: &Snapshot, place: &EncoderPlace) -> anyhow::Result<Encod
         bail!("{}", nowhere(id));
     }
     bail!(
-        "the index was made with encoder '{id}', and {}; name the folder that made it with --embedder FOLDER, or index the lake again with `limn index --embedder FOLDER --index` another",
+        "the index was made with encoder '{id}', which is not found: {}; name the folder that made it with --embedder FOLDER, or index the lake again with `limn index --embedder FOLDER --index` another",
         one_line(&failures.join("; "))
     )
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use limn_retrieval::eval::{
     EvalOptions, EvalQuestion, Explanation, SavedQuestion, Standing, explain,
 };
-use limn_retrieval::{RetrievalError, Searcher};
+use limn_retrieval::{Query, RetrievalError, Searcher};
 
 use crate::text::{Style, one_line};
 
@@ -24,8 +24,13 @@ pub fn explained(
         question.tables.iter().any(|it| !run.ranked.contains(it))
     };
     let lacking = both.filter(lacks);
-    let explained =
-        lacking.map(|(question, run)| explain(searcher, question, &run.ranked, &options.query));
+    let explained = lacking.map(|(question, run)| {
+        let query = Query {
+            k: run.k,
+            ..options.query.clone()
+        };
+        explain(searcher, question, &run.ranked, &query)
+    });
     explained.collect()
 }
 

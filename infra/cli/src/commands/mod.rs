@@ -29,6 +29,7 @@ pub mod pdf_text;
 pub mod processes;
 pub mod read_book;
 pub mod read_view;
+mod scores;
 pub mod search;
 pub mod serve;
 pub mod sets;

@@ -8,7 +8,7 @@ use limn_segment::IndexStore;
 
 use crate::Outcome;
 use crate::args::SearchArgs;
-use crate::commands::{joins_of, judge, known, open_searcher, print_json, query, sets};
+use crate::commands::{joins_of, judge, known, open_searcher, print_json, query, scores, sets};
 use crate::progress::{Waiting, say};
 use crate::text::{Style, mark, one_line, shorten};
 
@@ -59,7 +59,7 @@ pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
     if args.output.json {
         print_json(&answer)?;
     } else {
-        print(&answer)?;
+        print(&answer, args.why)?;
     }
     Ok(Outcome::Done)
 }
@@ -119,8 +119,8 @@ fn worth(hit: &Hit) -> String {
     )
 }
 
-/// Prints an answer.
-pub fn print(answer: &Answer) -> io::Result<()> {
+/// Prints an answer; where asked for, with what its scores are made of.
+pub fn print(answer: &Answer, with_scores: bool) -> io::Result<()> {
     let style = Style::of_stdout();
     let words: HashSet<String> = content_terms(&answer.question).into_iter().collect();
     let mut out = io::stdout().lock();
@@ -149,6 +149,11 @@ pub fn print(answer: &Answer) -> io::Result<()> {
         }
         if let Some(copies) = copies(&hit.copies) {
             writeln!(out, "    {}", style.dim(&copies))?;
+        }
+        if with_scores {
+            for line in scores::lines(hit) {
+                writeln!(out, "    {line}")?;
+            }
         }
         for block in hit.blocks.iter().take(EVIDENCE_BLOCKS) {
             let text = shorten(&block.text, &words, EVIDENCE_CHARS);

@@ -87,7 +87,7 @@ pub async fn search(args: SearchArgs) -> anyhow::Result<Outcome> {
     if args.output.json {
         print_json(&answer)?;
     } else {
-        print(&answer.answer)?;
+        print(&answer.answer, args.why)?;
         print_plan(&answer)?;
     }
     Ok(Outcome::Done)

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-use limn_retrieval::{Answer, Evidence, Hit, Query, ScoredBy};
+use limn_retrieval::{Answer, Evidence, Hit, Query, ScoredBy, Share};
 use limn_segment::{BlockKind, TableKey};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -204,6 +204,9 @@ pub struct SearchResult {
     pub name_match: f32,
     /// The share of the question's words that texts about the table have, likewise.
     pub context_match: f32,
+    /// What the score is the sum of; nothing of a table that a set needs and the question does not
+    /// find.
+    pub shares: Vec<ScoreShare>,
     /// The judge's word; null where there was none.
     pub judged: Option<bool>,
     /// What the table has of the question as a whole: `table orders`, `file orders.csv`, `column
@@ -222,6 +225,32 @@ pub struct SearchResult {
     pub family: Option<String>,
 }
 
+/// One term of a score: the contributions of all of them sum to it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ScoreShare {
+    /// What it is of: `formula_words` and `formula_meaning` are the formula's two sides; `meaning`,
+    /// `covered`, `name` and `contexts` are features; `named` is what is missing to 1 where the
+    /// question names the table.
+    pub name: String,
+    /// The side's or the feature's value: 0 to 1.
+    pub value: f32,
+    /// What the value counts.
+    pub weight: f32,
+    /// The product of both.
+    pub contribution: f32,
+}
+
+impl ScoreShare {
+    fn of(share: Share) -> Self {
+        Self {
+            name: share.name.to_owned(),
+            value: share.value,
+            weight: share.weight,
+            contribution: share.contribution,
+        }
+    }
+}
+
 /// A join that brings a table behind another.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct JoinedBy {
@@ -231,6 +260,9 @@ pub struct JoinedBy {
     pub columns: Vec<String>,
     /// The partner's, in the same order.
     pub partner_columns: Vec<String>,
+    /// What its place counts more than its score: 0.1, and the share of the question's words that
+    /// it has and those before it lack.
+    pub bonus: f32,
 }
 
 /// How likely a table answers its question.
@@ -458,6 +490,7 @@ fn result(grant: &Grant, hit: Hit) -> Option<SearchResult> {
         semantic: hit.semantic,
         name_match: hit.name_match,
         context_match: hit.context_match,
+        shares: hit.shares.into_iter().map(ScoreShare::of).collect(),
         judged: hit.judged,
         exact: hit.exact,
         copies: hit.copies,
@@ -465,6 +498,7 @@ fn result(grant: &Grant, hit: Hit) -> Option<SearchResult> {
             partner: it.partner,
             columns: it.columns,
             partner_columns: it.partner_columns,
+            bonus: it.bonus,
         }),
         blocks: blocks.map(Block::of).collect(),
         preview: None,

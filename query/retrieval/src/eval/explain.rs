@@ -15,7 +15,7 @@ use crate::question::Question;
 use crate::searcher::{Candidates, Searcher};
 use crate::shortened::ShortForm;
 
-/// Tables that are ranked to tell the places of those that are sought.
+/// Tables that are ranked to tell the places of those that lie behind the tables of an answer.
 const RANKED: usize = 1_000;
 /// Words that a reason names.
 const NAMED: usize = 5;
@@ -41,11 +41,12 @@ pub struct Explanation {
 pub struct Standing {
     /// Its name.
     pub table: String,
-    /// Its place, from 1; `None` behind the first thousand.
+    /// Its place, from 1: in the answer, or behind it as in a ranking of a thousand; `None` behind
+    /// that.
     pub rank: Option<usize>,
-    /// Its place by words alone; `None` where it has none of the question's, too.
+    /// Its place by words alone, among the thousand; `None` where it has none of the question's, too.
     pub by_words: Option<usize>,
-    /// Its place by meaning alone.
+    /// Its place by meaning alone, likewise.
     pub by_meaning: Option<usize>,
     /// The question's words that it has, by field: `names`, `rows`, `contexts` or `cells`. Values
     /// that are kept as hashes are in none.
@@ -54,7 +55,9 @@ pub struct Standing {
     pub lacks: Vec<String>,
 }
 
-/// Explains why a question does not find the needed tables that are not among `found`.
+/// Explains why a question does not find the needed tables that are not among `found`, which it
+/// finds with the query's `k`. What comes first is what does with this k: candidates, and so
+/// scores, depend on it.
 ///
 /// # Errors
 /// As [`Searcher::search`].
@@ -66,7 +69,7 @@ pub fn explain(
 ) -> Result<Explanation, RetrievalError> {
     let query = Query {
         text: question.question.clone(),
-        k: RANKED,
+        vector: Some(searcher.embed(&question.question)?),
         ..query.clone()
     };
     let Candidates {
@@ -74,33 +77,40 @@ pub fn explain(
         found: known,
         ..
     } = searcher.candidates(&query, 0)?;
-    let tables = &ranking.tables;
+    let deep = Query {
+        k: RANKED.max(query.k),
+        ..query.clone()
+    };
+    let answer = &ranking.tables;
+    let deep = searcher.candidates(&deep, 0)?.ranking.tables;
     let words = Words::of(&query.text, &known);
     let standing = |name: &str| -> Result<Option<Standing>, RetrievalError> {
         let is_it = |it: &RankedTable| it.key.name == name || it.copies.iter().any(|at| at == name);
-        let place = tables.iter().position(is_it);
-        let number = match place {
-            Some(place) => Some(tables[place].table),
+        let in_deep = deep.iter().position(is_it);
+        let found = answer.iter().find(|it| is_it(it));
+        let found = found.or(in_deep.map(|at| &deep[at]));
+        let number = match found {
+            Some(found) => Some(found.table),
             None => number_of(searcher.corpus(), name),
         };
         let Some(number) = number else {
             return Ok(None);
         };
         let by = |score: &dyn Fn(&RankedTable) -> f32| {
-            let own = score(&tables[place?]);
-            (own > 0.0).then(|| 1 + tables.iter().filter(|it| score(it) > own).count())
+            let own = score(&deep[in_deep?]);
+            (own > 0.0).then(|| 1 + deep.iter().filter(|it| score(it) > own).count())
         };
         let (words, lacks) = words.of_table(searcher.corpus(), number)?;
         Ok(Some(Standing {
             table: name.to_owned(),
-            rank: place.map(|place| place + 1),
+            rank: rank(answer, &deep, is_it),
             by_words: by(&|it| it.lexical),
             by_meaning: by(&|it| it.semantic),
             words,
             lacks,
         }))
     };
-    let first = match tables.first() {
+    let first = match answer.first() {
         Some(first) => standing(&first.key.name)?,
         None => None,
     };
@@ -118,6 +128,20 @@ pub fn explain(
         first,
         missed,
     })
+}
+
+/// The place of a table in an answer, from 1, or behind it in the order of a deeper ranking.
+fn rank(
+    answer: &[RankedTable],
+    deep: &[RankedTable],
+    is_it: impl Fn(&RankedTable) -> bool,
+) -> Option<usize> {
+    if let Some(at) = answer.iter().position(&is_it) {
+        return Some(1 + at);
+    }
+    let is_behind = |it: &&RankedTable| answer.iter().all(|found| found.table != it.table);
+    let mut behind = deep.iter().filter(is_behind);
+    Some(1 + answer.len() + behind.position(is_it)?)
 }
 
 impl Standing {

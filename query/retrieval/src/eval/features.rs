@@ -1,12 +1,19 @@
-//! What weights of features are learned from: the candidates of questions with their features.
+//! What weights of features are learned from: the candidates of questions with their features, and
+//! with what else a search knows of them, of which further features may be tried.
 
+use std::collections::{BTreeMap, HashSet};
+
+use limn_segment::{BlockKind, Field, SegmentError};
 use serde::Serialize;
 
 use super::EvalQuestion;
 use crate::answer::{Query, RankedTable};
+use crate::corpus::Corpus;
 use crate::error::RetrievalError;
-use crate::learned::{Features, Weights};
+use crate::learned::{Features, Weights, own_name};
+use crate::lexical::Found;
 use crate::searcher::{Candidates, Searcher};
+use crate::semantic::kind_cosines;
 
 /// Candidates of a question, at most.
 pub(super) const MOST: usize = 50;
@@ -38,6 +45,29 @@ pub struct CandidateFeatures {
     /// What counts beside the formula.
     #[serde(flatten)]
     pub features: Features,
+    /// What else is known of it, and counts nothing of its own.
+    #[serde(flatten)]
+    pub traits: Traits,
+}
+
+/// What a search knows of a candidate beside the features that count.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Traits {
+    /// The words' side: 0 to 1 among the candidates.
+    pub lexical: f32,
+    /// Its best cosine by kind of text: `schema`, `rows`, `context`; of those that it has.
+    pub cosines: BTreeMap<&'static str, f32>,
+    /// The share of the question's words, by what they are worth, that each field has: `names`,
+    /// `rows`, `contexts`, `cells`. Values that are kept as hashes are in none.
+    pub coverage: BTreeMap<&'static str, f32>,
+    /// How much of the question it has as a whole: names and values ([`Hit::exact`](crate::Hit)).
+    pub wholes: usize,
+    /// The share of the letter triples of its own name that the question has.
+    pub name_grams: f32,
+    /// Its texts, of all kinds: how large it is.
+    pub texts: usize,
+    /// The copies that it stands for.
+    pub copies: usize,
 }
 
 /// The candidates of a question with their features, of tables ranked one by one.
@@ -56,23 +86,87 @@ pub fn features(
         joins: None,
         ..query.clone()
     };
-    let Candidates { ranking, found, .. } = searcher.candidates(&query, MOST)?;
+    let Candidates {
+        ranking,
+        found,
+        vector,
+        ..
+    } = searcher.candidates(&query, MOST)?;
+    let corpus = searcher.corpus();
+    let mut by_field = held_by_field(corpus, &ranking.tables, &found)?;
+    let grams = grams(&query.text);
     let named = found.wholes.named();
-    let candidate = |it: RankedTable| {
+    let mut candidate = |it: RankedTable| {
+        let table = &corpus.tables[it.table as usize];
+        let held = by_field.remove(&it.table).unwrap_or_default();
+        let kinds = BlockKind::ALL
+            .iter()
+            .zip(kind_cosines(corpus, &vector, table)?);
+        let own = self::grams(own_name(&it.key.name));
+        let traits = Traits {
+            lexical: it.lexical,
+            cosines: kinds
+                .filter_map(|(kind, cosine)| Some((kind.name(), cosine?)))
+                .collect(),
+            coverage: Field::ALL
+                .iter()
+                .map(|field| (field.name(), found.share_of(held[field.index()])))
+                .collect(),
+            wholes: it.exact.len(),
+            name_grams: own.intersection(&grams).count() as f32 / own.len().max(1) as f32,
+            texts: corpus.blocks_of(table).count(),
+            copies: it.copies.len(),
+        };
         let needed = it.copies.iter().find(|it| question.tables.contains(it));
-        CandidateFeatures {
+        Ok(CandidateFeatures {
             is_named: named.iter().any(|(table, _)| *table == it.table),
             table: needed.unwrap_or(&it.key.name).clone(),
             score: it.score,
             features: it.features,
-        }
+            traits,
+        })
     };
+    let candidates = ranking.tables.into_iter().map(&mut candidate);
+    let candidates = candidates.collect::<Result<_, RetrievalError>>()?;
     let missing = question.tables.iter();
     let missing = missing.filter(|it| !searcher.has_table(it));
     Ok(QuestionFeatures {
         question: query.text,
         gold: question.tables.clone(),
         missing: missing.cloned().collect(),
-        candidates: ranking.tables.into_iter().map(candidate).collect(),
+        candidates,
     })
+}
+
+/// The terms that tables have in each field, as bits by their places among those that are known: by
+/// the tables' numbers. Reads the postings of each term once.
+fn held_by_field(
+    corpus: &Corpus,
+    tables: &[RankedTable],
+    found: &Found,
+) -> Result<BTreeMap<u32, [u64; Field::ALL.len()]>, SegmentError> {
+    let none = [0; Field::ALL.len()];
+    let mut held: BTreeMap<u32, _> = tables.iter().map(|it| (it.table, none)).collect();
+    for segment in &corpus.segments {
+        for (at, (term, _)) in found.known.iter().take(64).enumerate() {
+            for field in Field::ALL {
+                let mut visit = |blocks: &[u32], _: &[u32]| {
+                    for block in blocks {
+                        if let Some(held) = held.get_mut(&segment.table_of[*block as usize]) {
+                            held[field.index()] |= 1 << at;
+                        }
+                    }
+                };
+                segment.reader.posting_runs(field, term, &mut visit)?;
+            }
+        }
+    }
+    Ok(held)
+}
+
+/// The runs of three letters and digits of a text, in lower case and without what is between words.
+fn grams(text: &str) -> HashSet<[char; 3]> {
+    let letters = text.chars().filter(|it| it.is_alphanumeric());
+    let letters: Vec<char> = letters.flat_map(char::to_lowercase).collect();
+    letters.windows(3).map(|it| [it[0], it[1], it[2]]).collect()
 }

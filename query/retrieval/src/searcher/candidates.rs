@@ -7,6 +7,7 @@ use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::grade::Grading;
 use crate::joined::{SOUGHT, bring_joined};
+use crate::learned::Weights;
 use crate::lexical::{Found, score_blocks, score_tables};
 use crate::notes::of_words;
 use crate::question::Question;
@@ -75,7 +76,10 @@ impl Searcher {
                 let share = found.share_of_values(&question, self.corpus.tables.len());
                 alpha_of_values(query.alpha, share)
             }),
-            weights: self.weights(query),
+            weights: match query.mode {
+                Mode::Plain => Weights::FORMULA,
+                Mode::Limn => self.weights(query),
+            },
             named: found.map(|found| found.wholes.named()).unwrap_or_default(),
             deadline: Deadline(query.until),
         };
@@ -95,6 +99,7 @@ impl Searcher {
             Mode::Plain => rank_plain(&request, &scratch, near)?,
             Mode::Limn => rank_tables(&request, (&found, &scratch), near)?,
         };
+        let terms = request.terms();
         let key = |table: u32| {
             self.corpus
                 .key(&self.corpus.tables[table as usize])
@@ -118,6 +123,7 @@ impl Searcher {
             ranked
                 .map(|ranked| RankedTable {
                     joined: joined.next().flatten(),
+                    shares: terms.shares(&ranked),
                     ..self.graded(ranked, known, filter.as_ref())
                 })
                 .collect()
@@ -249,6 +255,7 @@ impl Searcher {
             lexical: ranked.lexical,
             semantic: ranked.semantic,
             features: ranked.features,
+            shares: Vec::new(),
             judged: None,
             exact,
             copies: self.copies(ranked.table, |table| allows(&table)),

@@ -70,6 +70,23 @@ class JoinedBy(Decoded):
     columns: Tuple[str, ...]
     #: The partner's, in the same order.
     partner_columns: Tuple[str, ...]
+    #: What its place counts more than its score; ``None`` where an older node does not say.
+    bonus: Optional[float]
+
+
+@dataclass(frozen=True)
+class ScoreShare(Decoded):
+    """One term of a score: the contributions of all of them sum to it."""
+
+    #: What it is of: ``formula_words`` and ``formula_meaning`` are the formula's two sides; ``meaning``, ``covered``, ``name`` and
+    #: ``contexts`` are features; ``named`` is what is missing to 1 where the question names the table.
+    name: str
+    #: The side's or the feature's value: 0 to 1.
+    value: float
+    #: What the value counts.
+    weight: float
+    #: The product of both.
+    contribution: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,6 +112,8 @@ class Hit(TableLine):
     name_match: Optional[float]
     #: The share of the question's words that texts about the table have; ``None`` likewise.
     context_match: Optional[float]
+    #: What the score is the sum of; ``None`` where an older node does not say.
+    shares: Optional[Tuple[ScoreShare, ...]]
     #: The judge's word; ``None`` where there was none.
     judged: Optional[bool]
     #: What the table has of the question as a whole: ``table orders``, ``file orders.csv``, ``column promo_code``,

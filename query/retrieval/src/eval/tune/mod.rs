@@ -187,7 +187,14 @@ fn only_table<'a>(searcher: &Searcher, questions: &[(&str, Vec<&'a str>)]) -> Op
 
 fn too_few(usable: usize, left_out: LeftOut) -> RetrievalError {
     let reasons = [
-        (left_out.without_tables, "name no table that is right"),
+        (
+            left_out.all_contradicting,
+            "contradict themselves: their tables are said to be right, and wrong as well",
+        ),
+        (
+            left_out.without_tables - left_out.all_contradicting,
+            "name no table that is right",
+        ),
         (left_out.not_in_index, "name tables that the index lacks"),
     ];
     let others = reasons.iter().filter(|(count, _)| *count > 0);

@@ -52,6 +52,8 @@ pub struct LeftOut {
     /// Questions of which no table is known to be right: none answers them, or all that is said of
     /// them are tables that are wrong, or contradicts itself.
     pub without_tables: usize,
+    /// Those of them of which a table was said to be right, and wrong as well.
+    pub all_contradicting: usize,
     /// Questions none of whose tables the index has.
     pub not_in_index: usize,
     /// Questions above the most that are taken.
@@ -117,11 +119,15 @@ impl TuningQuestions {
         let mut left_out = LeftOut::default();
         let mut settled = Vec::new();
         for (question, said) in &self.said {
-            left_out.contradicting += said.right.intersection(&said.wrong).count();
+            let contradicting = said.right.intersection(&said.wrong).count();
+            left_out.contradicting += contradicting;
             let right = said.right.difference(&said.wrong).map(String::as_str);
             let right: Vec<&str> = right.collect();
             match right.is_empty() {
-                true => left_out.without_tables += 1,
+                true => {
+                    left_out.without_tables += 1;
+                    left_out.all_contradicting += usize::from(contradicting > 0);
+                }
                 false => settled.push((question.as_str(), right)),
             }
         }
@@ -150,6 +156,7 @@ mod tests {
         let expected = LeftOut {
             contradicting: 2,
             without_tables: 3,
+            all_contradicting: 1,
             ..LeftOut::default()
         };
         assert_eq!(left_out, expected);

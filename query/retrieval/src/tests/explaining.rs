@@ -1,0 +1,88 @@
+//! Why tables are not found is told of the ranking that is measured; what is known of candidates.
+
+use super::{WORDS, query, searcher, small_lake, table};
+use crate::eval::{EvalQuestion, explain, features};
+use crate::{Mode, Query};
+
+/// Two hundred tables of words that are drawn by a simple rule.
+fn lake() -> crate::Searcher {
+    let mut state = 7_u32;
+    let mut draw = |most: u32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 16) % most
+    };
+    let mut words = |most: u32| -> String {
+        let count = 1 + draw(most);
+        let words = (0..count).map(|_| WORDS[draw(16) as usize]);
+        words.collect::<Vec<_>>().join(" ")
+    };
+    let tables: Vec<_> = (0..200)
+        .map(|at| {
+            let (schema, row, context) = (words(6), words(9), words(12));
+            table(&format!("t{at}"), &schema, &[&row], &[&context], "")
+        })
+        .collect();
+    searcher(&tables, 3)
+}
+
+#[test]
+fn the_first_of_an_explanation_is_the_first_that_is_found() {
+    let searcher = lake();
+    let mut differ = 0;
+    for at in 0..200 {
+        let (one, other, third) = (WORDS[at % 16], WORDS[at / 16 % 16], WORDS[at * 7 % 16]);
+        let question = EvalQuestion {
+            question: format!("{one} {other} {third} unheard"),
+            tables: (0..200).map(|at| format!("t{at}")).collect(),
+            kind: None,
+        };
+        let asked = |k| query(&question.question, k, Mode::Limn);
+        let names = |k| -> Vec<String> {
+            let tables = searcher.rank(&asked(k)).unwrap().tables;
+            tables.into_iter().map(|it| it.key.name).collect()
+        };
+        for k in [1, 3] {
+            let found = names(k);
+            let explained = explain(&searcher, &question, &found, &asked(k)).unwrap();
+            let first = explained.first.unwrap();
+            assert_eq!((&first.table, first.rank), (&found[0], Some(1)));
+            let mut places: Vec<usize> = explained
+                .missed
+                .iter()
+                .map(|(it, _)| it.rank.unwrap())
+                .collect();
+            places.sort_unstable();
+            assert_eq!(places, (k + 1..=200).collect::<Vec<usize>>());
+            differ += usize::from(names(1_000)[0] != found[0]);
+        }
+    }
+    // Else it would not matter which ranking is explained.
+    assert!(differ > 0);
+}
+
+#[test]
+fn what_a_search_knows_of_candidates_is_logged() {
+    let searcher = searcher(&small_lake(), 2);
+    let question = EvalQuestion {
+        question: "orders of Carla in the shop".to_owned(),
+        tables: vec!["shop/orders".to_owned()],
+        kind: None,
+    };
+    let logged = features(&searcher, &question, &Query::new("")).unwrap();
+    let orders = logged.candidates.iter();
+    let orders = orders.clone().find(|it| it.table == "shop/orders").unwrap();
+    let it = &orders.traits;
+    let has = |field: &str| it.coverage[field];
+    // "Carla" is a cell alone; names and contexts have both other words.
+    assert!(has("cells") > 0.0 && has("cells") < 0.9, "{it:?}");
+    assert_eq!(has("names"), has("contexts"));
+    assert!((has("names") + has("cells") - 1.0).abs() < 1e-6, "{it:?}");
+    assert_eq!(has("rows"), 0.0);
+    let kinds: Vec<&str> = it.cosines.keys().copied().collect();
+    assert_eq!(kinds, ["context", "rows", "schema"]);
+    assert_eq!((it.texts, it.copies, it.name_grams), (4, 0, 1.0));
+    let items = logged.candidates.iter();
+    let items = items.clone().find(|it| it.table == "shop/items").unwrap();
+    assert!(items.traits.coverage["names"] > 0.0 && items.traits.name_grams < 1.0);
+    assert_eq!(items.traits.texts, 2);
+}
