@@ -71,6 +71,7 @@ mod scoring;
 mod searcher;
 mod selection;
 mod semantic;
+mod shared;
 mod shortened;
 mod similar;
 mod sought;

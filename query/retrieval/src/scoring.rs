@@ -107,6 +107,15 @@ impl Formula {
         (f64::from(self.weights[field]) / normalised) as f32
     }
 
+    /// What one occurrence counts, by table, of lengths of a field.
+    pub(crate) fn norms(&self, field: Field, lengths: &[u32]) -> Vec<f32> {
+        let sum: u64 = lengths.iter().map(|length| u64::from(*length)).sum();
+        let filled = lengths.iter().filter(|length| **length > 0).count();
+        let average = sum as f64 / filled.max(1) as f64;
+        let norm = |length: &u32| self.norm(field, u64::from(*length), average);
+        lengths.iter().map(norm).collect()
+    }
+
     /// How many candidates each side gives for `k` tables, `wanted` a table if the question says.
     pub(crate) fn depth(&self, k: usize, wanted: Option<usize>) -> usize {
         match wanted {
@@ -120,6 +129,10 @@ impl Formula {
     pub(crate) fn saturate(&self, frequency: f32) -> f32 {
         frequency * (self.k1 + 1.0) / (self.k1 + frequency)
     }
+}
+
+pub(crate) fn x(name: &str, or: f64) -> f64 {
+    std::env::var(format!("LIMN_X_{name}")).ok().and_then(|it| it.parse().ok()).unwrap_or(or)
 }
 
 /// One value a field, by name: adding a field to the index is an error here until it has a value.

@@ -27,6 +27,13 @@ impl Sums {
         self.values[id as usize] = amount;
     }
 
+    /// Takes the place of a smaller sum, if it is one.
+    pub(crate) fn raise(&mut self, id: u32, amount: f32) {
+        if amount > self.get(id) {
+            self.set(id, amount);
+        }
+    }
+
     pub(crate) fn add(&mut self, id: u32, amount: f32) {
         // Only positive amounts are ever added, so 0 means untouched.
         if amount > 0.0 {
@@ -102,7 +109,11 @@ pub(crate) struct Scratch {
     pub(crate) scores: Sums,
     /// Of `term` what texts about folders have.
     pub(crate) folder: Sums,
-    /// As these two, of a form of the term.
+    /// What texts that many tables have count for the term.
+    pub(crate) shared: Sums,
+    /// What texts about tables have of it, while it is looked up.
+    pub(crate) texts: Sums,
+    /// As `term` and `folder`, of a form of the term.
     pub(crate) form: Sums,
     pub(crate) form_folder: Sums,
     /// What the question's words that it has are worth, by table.
@@ -120,6 +131,8 @@ impl Scratch {
             &mut self.term,
             &mut self.scores,
             &mut self.folder,
+            &mut self.shared,
+            &mut self.texts,
             &mut self.form,
             &mut self.form_folder,
             &mut self.covered,

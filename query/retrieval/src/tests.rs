@@ -10,6 +10,7 @@ mod languages;
 mod properties;
 mod restricted;
 mod selection;
+mod shared;
 mod shortened;
 mod similar;
 mod speed;
