@@ -19,8 +19,8 @@ use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::inflected::languages;
 use crate::question::{Question, Word};
-use crate::scoring::{Formula, idf, x};
-use crate::shared::{FEW, Shared, shared};
+use crate::scoring::{Formula, idf};
+use crate::shared::{Shared, shared};
 use crate::shortened::{ShortForm, add_short};
 use crate::spelling::{Meant, corrected, meant};
 use crate::sums::{Held, Scratch, Sums};
@@ -31,10 +31,8 @@ const MISSPELT: f32 = 0.5;
 /// What an unknown word counts in the question, of what a word that one table has counts: a value
 /// that the sample lacks is unknown, too.
 pub(crate) const UNKNOWN: f32 = 0.5;
-/// What a text counts that says nothing of its table: its words are known all the same.
+/// What a text counts that all tables have: nothing, but that its words are known.
 const NOTHING: f32 = f32::MIN_POSITIVE;
-/// A word that texts of a larger share of all tables have says nothing there.
-const MOST_TEXTS: f32 = 1.0;
 /// A part of a code of at most so many characters is short.
 const SHORT_PART: usize = 2;
 
@@ -206,7 +204,6 @@ impl Walk<'_> {
                 sums: &mut scratch.term,
                 folder: &mut scratch.folder,
                 shared: &mut scratch.shared,
-                texts: &mut scratch.texts,
                 contexts: &mut scratch.contexts,
             };
             sum_term((corpus, self.shared), (term, word), self.deadline, into)?;
@@ -327,7 +324,6 @@ fn add_form(
         sums,
         folder,
         shared: &mut scratch.shared,
-        texts: &mut scratch.texts,
         contexts: &mut scratch.contexts,
     };
     sum_term((corpus, shared), (form, word), deadline, into)?;
@@ -351,11 +347,8 @@ struct Into<'a> {
     sums: &'a mut Sums,
     /// What of it texts about folders have.
     folder: &'a mut Sums,
-    /// What texts count for it that many tables have, or have with the same word, which are not
-    /// among the others.
+    /// What texts count for it that many tables have, which are not among the others.
     shared: &'a mut Sums,
-    /// Empty, before and after.
-    texts: &'a mut Sums,
     /// Its bit, where texts about the table have it.
     contexts: &'a mut Held,
 }
@@ -392,29 +385,17 @@ fn sum_term(
                             continue;
                         }
                         let amount = *frequency as f32 * norms[table as usize];
-                        if field == Field::Contexts {
-                            into.texts.add(table, amount);
-                            continue;
-                        }
                         into.sums.add(table, amount);
                         if is_of_folder(*block) {
                             into.folder.add(table, amount);
+                        }
+                        if field == Field::Contexts {
+                            into.contexts.add(table, word);
                         }
                     }
                 })?;
         }
     }
-    let with_it = into.texts.touched().len();
-    let most = MOST_TEXTS * corpus.tables.len() as f32 * x("FRAC", 0.5) as f32;
-    let is_common = with_it > FEW && with_it as f32 > most;
-    into.texts.drain(|table, amount| {
-        if is_common {
-            into.shared.raise(table, NOTHING);
-        } else {
-            into.sums.add(table, amount);
-            into.contexts.add(table, word);
-        }
-    });
     Ok(())
 }
 

@@ -16,8 +16,8 @@ use crate::learned::{Features, Weights};
 use crate::lexical::Found;
 use crate::scoring::{Formula, fuse, min_max};
 use crate::selection::Filter;
-use crate::shared::{Shared, shared};
 use crate::semantic::{NearBlock, nearest, table_score};
+use crate::shared::{Shared, shared};
 use crate::sums::Scratch;
 use crate::wholes::Fit;
 

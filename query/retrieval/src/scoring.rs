@@ -17,7 +17,9 @@
 //! is its best kind's plus [`Formula::second_kind`] times its second best: agreement of two kinds
 //! counts. A text about a folder of tables says as much of its neighbours: its cosine counts
 //! [`Formula::folder`] of one, as its words do (rows' weight to contexts'), also in the share of
-//! the question that a table has.
+//! the question that a table has. So do cosines of texts about a table of more than
+//! [`Formula::long`] words in all. Texts that many tables have word for word are apart
+//! (`shared.rs`).
 //!
 //! **Fusion.** PNEUMA §5.1: min-max over the candidates of both sides,
 //! `s = α·lexical + (1−α)·semantic`; where max = min, 1. Vectors say nothing of codes and numbers,
@@ -57,6 +59,9 @@ pub(crate) struct Formula {
     /// What the cosine of a text about a folder counts, and a word of the question that only such a
     /// text has.
     pub(crate) folder: f32,
+    /// Where texts about a table have more words in all, their cosines count as little: the best of
+    /// many passages is near to any question.
+    pub(crate) long: u32,
     /// Candidates of each side per table wanted, where the question does not say.
     pub(crate) candidates: usize,
     /// Then also the fewest in all: min-max over a handful would make a table's score depend on
@@ -77,6 +82,7 @@ impl Formula {
         distinct: 6.0,
         second_kind: 0.3,
         folder: 1.0 / 3.0,
+        long: 1000,
         candidates: 5,
         floor: 50,
         blocks_per_table: 2,
@@ -91,6 +97,7 @@ impl Formula {
         distinct: 0.0,
         second_kind: 0.0,
         folder: 1.0,
+        long: u32::MAX,
         candidates: 5,
         floor: 0,
         blocks_per_table: 1,
@@ -129,10 +136,6 @@ impl Formula {
     pub(crate) fn saturate(&self, frequency: f32) -> f32 {
         frequency * (self.k1 + 1.0) / (self.k1 + frequency)
     }
-}
-
-pub(crate) fn x(name: &str, or: f64) -> f64 {
-    std::env::var(format!("LIMN_X_{name}")).ok().and_then(|it| it.parse().ok()).unwrap_or(or)
 }
 
 /// One value a field, by name: adding a field to the index is an error here until it has a value.

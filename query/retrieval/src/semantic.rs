@@ -8,9 +8,9 @@ use rayon::prelude::*;
 use crate::corpus::{Corpus, DEAD, Table};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
-use crate::scoring::{Formula, combine_kinds, x};
-use crate::shared::Shared;
+use crate::scoring::{Formula, combine_kinds};
 use crate::selection::Filter;
+use crate::shared::Shared;
 
 /// A block found by its vector.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +57,14 @@ pub(crate) fn nearest(
     // Of the others each begins with what the largest has found.
     let searched = rest.par_iter().map(|number| {
         deadline.check()?;
-        Ok(search_segment((corpus, shared), *number, vector, n, least, filter)?)
+        Ok(search_segment(
+            (corpus, shared),
+            *number,
+            vector,
+            n,
+            least,
+            filter,
+        )?)
     });
     for near in searched.collect::<Result<Vec<_>, RetrievalError>>()? {
         keep_nearest(&mut found, near, n);
@@ -150,16 +157,17 @@ pub(crate) fn table_score(
     let segment = corpus.segment_of(table);
     let number = corpus.segment_number(table);
     let (reader, blocks) = (&segment.reader, corpus.range_of(table));
-    let count = blocks.clone().filter(|b| reader.kind(*b) == BlockKind::Context).count();
-    let long = if count > x("MANY", 1e9) as usize { x("MCOS", 1.0) as f32 } else { 1.0 };
+    let is_shared = |block| shared.is_some_and(|it| it.weight(number, block).is_some());
+    let texts = blocks.clone().filter(|block| !is_shared(*block));
+    let words = texts.map(|block| reader.field_lengths(block)[Field::Contexts.index()]);
+    let is_long = words.fold(0, u32::saturating_add) > Formula::LIMN.long;
     reader.similarities(vector, blocks, |block, cosine| {
         let kind = reader.kind(block);
-        let is_shared = || shared.is_some_and(|it| it.weight(number, block).is_some());
         let is_counted = kind != BlockKind::Cells && segment.table_of[block as usize] != DEAD;
-        if is_counted && !is_shared() {
-            let cosine = match kind == BlockKind::Context {
-                true if is_of_folder(reader, block) => cosine * Formula::LIMN.folder,
-                true => cosine * long,
+        if is_counted && !is_shared(block) {
+            let counts_less = || is_long || is_of_folder(reader, block);
+            let cosine = match kind == BlockKind::Context && counts_less() {
+                true => cosine * Formula::LIMN.folder,
                 false => cosine,
             };
             let best = &mut kinds[kind as usize];

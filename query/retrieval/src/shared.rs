@@ -23,7 +23,7 @@ use crate::error::RetrievalError;
 use crate::scoring::{FIELDS, Formula};
 
 /// A text that no more tables have is about each of them.
-pub(crate) const FEW: usize = 20;
+const FEW: usize = 20;
 
 /// The shared texts of a corpus.
 pub(crate) struct Shared {

@@ -111,8 +111,6 @@ pub(crate) struct Scratch {
     pub(crate) folder: Sums,
     /// What texts that many tables have count for the term.
     pub(crate) shared: Sums,
-    /// What texts about tables have of it, while it is looked up.
-    pub(crate) texts: Sums,
     /// As `term` and `folder`, of a form of the term.
     pub(crate) form: Sums,
     pub(crate) form_folder: Sums,
@@ -132,7 +130,6 @@ impl Scratch {
             &mut self.scores,
             &mut self.folder,
             &mut self.shared,
-            &mut self.texts,
             &mut self.form,
             &mut self.form_folder,
             &mut self.covered,

@@ -53,19 +53,6 @@ fn a_text_that_all_tables_have_moves_no_order() {
 }
 
 #[test]
-fn a_word_that_most_texts_have_says_nothing_there() {
-    let mut tables = lake(40, 0, "");
-    for (at, table) in tables.iter_mut().enumerate() {
-        let text = format!("Table number {at} of the company, about fish and boats");
-        let own = block(BlockKind::Context, Field::Contexts, &text);
-        table.blocks.push(own);
-    }
-    let (without, with) = (searcher(&lake(40, 0, ""), 1), searcher(&tables, 3));
-    let first = |searcher: &Searcher| order(searcher, "fish of a boat", 1.0)[..5].to_vec();
-    assert_eq!(first(&without), first(&with));
-}
-
-#[test]
 fn a_shared_text_still_finds_its_tables() {
     let tables = lake(200, 30, BOILERPLATE);
     let one = searcher(&tables, 1);
