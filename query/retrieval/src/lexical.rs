@@ -23,7 +23,7 @@ use crate::scoring::{Formula, idf};
 use crate::shared::{Shared, shared};
 use crate::shortened::{ShortForm, add_short};
 use crate::spelling::{Meant, corrected, meant};
-use crate::sums::{Held, Scratch, Sums};
+use crate::sums::{Into, Scratch};
 use crate::wholes::Wholes;
 
 /// What a word counts that is searched as another, of what it counts where it is written so.
@@ -341,19 +341,7 @@ fn add_form(
     Ok(())
 }
 
-/// What is summed up of a term.
-struct Into<'a> {
-    /// How much of it each table has.
-    sums: &'a mut Sums,
-    /// What of it texts about folders have.
-    folder: &'a mut Sums,
-    /// What texts count for it that many tables have, which are not among the others.
-    shared: &'a mut Sums,
-    /// Its bit, where texts about the table have it.
-    contexts: &'a mut Held,
-}
-
-/// Sums up a term.
+/// Sums up how much of a term each table has.
 fn sum_term(
     (corpus, shared): (&Corpus, Option<&Shared>),
     (term, word): (&str, u64),

@@ -100,6 +100,18 @@ impl Held {
     }
 }
 
+/// What is summed up of a term.
+pub(crate) struct Into<'a> {
+    /// How much of it each table has.
+    pub(crate) sums: &'a mut Sums,
+    /// What of it texts about folders have.
+    pub(crate) folder: &'a mut Sums,
+    /// What texts count for it that many tables have, which are not among the others.
+    pub(crate) shared: &'a mut Sums,
+    /// Its bit, where texts about the table have it.
+    pub(crate) contexts: &'a mut Held,
+}
+
 /// What a question's walk needs; kept in a pool between questions.
 #[derive(Default)]
 pub(crate) struct Scratch {
