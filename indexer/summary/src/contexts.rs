@@ -1,4 +1,7 @@
-//! Contexts: texts about a table, several short ones to a block, a long one over several blocks.
+//! Contexts: texts about a table, each with blocks of its own, a long one over several.
+//!
+//! Not several short ones to a block, unless there are more than blocks: a text that many tables
+//! have is known by its block, which is the same for all of them (`query/retrieval/src/shared.rs`).
 
 use std::collections::HashSet;
 
@@ -42,18 +45,20 @@ fn blocks_of(
         .context_blocks
         .saturating_mul(window)
         .saturating_mul(BYTES_PER_TOKEN);
-    let mut parts: Vec<String> = Vec::new();
+    // The parts of texts that may share blocks.
+    let mut texts: Vec<Vec<String>> = vec![Vec::new()];
     let mut beyond: Vec<String> = Vec::new();
     let mut read = 0usize;
     for context in contexts {
         let text = tidy(context);
         let (near, far) = split_at_or_before(&text, measured.saturating_sub(read));
         read += near.len();
-        parts.extend(
-            split_to_fit(near, counter, window)
-                .into_iter()
-                .map(str::to_owned),
-        );
+        let parts = split_to_fit(near, counter, window);
+        let parts = parts.into_iter().map(str::to_owned);
+        match texts.last_mut() {
+            Some(last) if contexts.len() > options.context_blocks => last.extend(parts),
+            _ => texts.push(parts.collect()),
+        }
         if !far.trim().is_empty() {
             beyond.push(far.to_owned());
         }
@@ -63,17 +68,19 @@ fn blocks_of(
         Some(known) => new_words(text, known),
         None => text.to_owned(),
     };
-    let packed = pack("", &parts, "\n\n", counter, options.context_blocks);
-    let held: usize = packed.iter().map(|(_, held)| held).sum();
-    let mut blocks: Vec<TextBlock> = packed
-        .into_iter()
-        .map(|(text, _)| TextBlock {
+    let mut blocks: Vec<TextBlock> = Vec::new();
+    let mut rest: Vec<String> = Vec::new();
+    for mut parts in texts {
+        let left = options.context_blocks - blocks.len();
+        let packed = pack("", &parts, "\n\n", counter, left);
+        let held: usize = packed.iter().map(|(_, held)| held).sum();
+        blocks.extend(packed.into_iter().map(|(text, _)| TextBlock {
             kind: BlockKind::Context,
             fields: vec![(field, searched(&text))],
             text,
-        })
-        .collect();
-    let mut rest = parts.split_off(held);
+        }));
+        rest.extend(parts.split_off(held));
+    }
     rest.append(&mut beyond);
     if !rest.is_empty() {
         let rest = first_words(&rest.join("\n\n"), options.context_words);

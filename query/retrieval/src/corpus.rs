@@ -21,6 +21,7 @@ use limn_segment::{BlockKind, Deletes, Field, KeyRef, SegmentReader, TableKey};
 use crate::absent::{Absent, Looked};
 use crate::copies::Copies;
 use crate::scoring::{FIELDS, Formula};
+use crate::shared::Shared;
 
 /// Whether the texts that are made of rows' values take part: the blocks of kind
 /// [`Rows`](BlockKind::Rows) and [`Cells`](BlockKind::Cells).
@@ -155,6 +156,8 @@ pub(crate) struct Corpus {
     plain: OnceLock<Plain>,
     /// Of which live tables have marked terms: looked up at the first question.
     pub(crate) languages: OnceLock<Vec<Language>>,
+    /// Texts that many live tables have, likewise.
+    pub(crate) shared: OnceLock<Option<Shared>>,
     /// Of a corpus that leaves something out.
     absent: Option<Absent>,
     /// Words in other languages and words without a short form, of every corpus: most words have
@@ -253,14 +256,7 @@ impl Corpus {
         for segment in &mut segments {
             segment.hide_others();
         }
-        let norms = Field::ALL.map(|field| {
-            let lengths = &lengths[field.index()];
-            let sum: u64 = lengths.iter().map(|length| u64::from(*length)).sum();
-            let filled = lengths.iter().filter(|length| **length > 0).count();
-            let average = sum as f64 / filled.max(1) as f64;
-            let norm = |length: &u32| Formula::LIMN.norm(field, u64::from(*length), average);
-            lengths.iter().map(norm).collect()
-        });
+        let norms = Field::ALL.map(|field| Formula::LIMN.norms(field, &lengths[field.index()]));
         Corpus {
             id: MADE.fetch_add(1, Ordering::Relaxed),
             tables,
@@ -273,6 +269,7 @@ impl Corpus {
             values,
             plain: OnceLock::new(),
             languages: OnceLock::new(),
+            shared: OnceLock::new(),
             absent: None,
             absent_forms: Absent::default(),
         }

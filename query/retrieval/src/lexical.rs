@@ -20,9 +20,10 @@ use crate::error::RetrievalError;
 use crate::inflected::languages;
 use crate::question::{Question, Word};
 use crate::scoring::{Formula, idf};
+use crate::shared::{Shared, shared};
 use crate::shortened::{ShortForm, add_short};
 use crate::spelling::{Meant, corrected, meant};
-use crate::sums::{Held, Scratch, Sums};
+use crate::sums::{Into, Scratch};
 use crate::wholes::Wholes;
 
 /// What a word counts that is searched as another, of what it counts where it is written so.
@@ -30,6 +31,8 @@ const MISSPELT: f32 = 0.5;
 /// What an unknown word counts in the question, of what a word that one table has counts: a value
 /// that the sample lacks is unknown, too.
 pub(crate) const UNKNOWN: f32 = 0.5;
+/// What a text counts that all tables have: nothing, but that its words are known.
+const NOTHING: f32 = f32::MIN_POSITIVE;
 /// A part of a code of at most so many characters is short.
 const SHORT_PART: usize = 2;
 
@@ -115,6 +118,7 @@ pub(crate) fn score_tables(
     scratch.reset(corpus.tables.len());
     let mut walk = Walk {
         corpus,
+        shared: shared(corpus, deadline)?,
         deadline,
         scratch,
         found: Found {
@@ -153,6 +157,7 @@ pub(crate) fn score_tables(
 /// A question's way through the postings.
 struct Walk<'a> {
     corpus: &'a Corpus,
+    shared: Option<&'a Shared>,
     deadline: Deadline,
     scratch: &'a mut Scratch,
     found: Found,
@@ -195,22 +200,27 @@ impl Walk<'_> {
         let word = u32::try_from(self.found.known.len()).ok();
         let word = word.and_then(|at| 1_u64.checked_shl(at)).unwrap_or(0);
         if !corpus.is_absent(term, Looked::Term) {
-            let into = (
-                &mut scratch.term,
-                &mut scratch.folder,
-                &mut scratch.contexts,
-            );
-            sum_term(corpus, (term, word), self.deadline, into)?;
-            if scratch.term.touched().is_empty() {
+            let into = Into {
+                sums: &mut scratch.term,
+                folder: &mut scratch.folder,
+                shared: &mut scratch.shared,
+                contexts: &mut scratch.contexts,
+            };
+            sum_term((corpus, self.shared), (term, word), self.deadline, into)?;
+            if scratch.term.touched().is_empty() && scratch.shared.touched().is_empty() {
                 corpus.found_absent(term, Looked::Term);
             }
         }
         for form in forms {
-            add_form(corpus, (form, word), self.deadline, scratch)?;
+            add_form((corpus, self.shared), (form, word), self.deadline, scratch)?;
         }
         let documents = corpus.tables.len() as u64;
-        if !scratch.term.touched().is_empty() {
-            let worth = share * idf(documents, scratch.term.touched().len() as u64);
+        let containing = match scratch.term.touched().len() {
+            0 => scratch.shared.touched().len(),
+            own => own,
+        };
+        if containing > 0 {
+            let worth = share * idf(documents, containing as u64);
             for table in scratch.term.touched() {
                 // Where its folder's text alone has the word, the sums are the same.
                 let is_own = scratch.folder.get(*table) < scratch.term.get(*table);
@@ -222,14 +232,23 @@ impl Walk<'_> {
             }
             scratch.folder.reset(0);
             self.found.worth += worth;
+            let (own, covered, scores) = (&scratch.term, &mut scratch.covered, &mut scratch.scores);
+            scratch.shared.drain(|table, amount| {
+                if own.get(table) <= 0.0 && amount > NOTHING {
+                    covered.add(table, worth * amount.min(1.0) * formula.folder);
+                    scores.add(table, worth * formula.saturate(amount));
+                }
+            });
             let asked = question.and_then(|question| question.word_of(term));
             if let Some(asked) = asked {
                 let into = (&mut *scratch, word);
-                add_short(corpus, asked, into, self.deadline, &mut self.found.short)?;
+                let looked = (corpus, self.shared);
+                add_short(looked, asked, into, self.deadline, &mut self.found.short)?;
             }
         }
         let known = &mut self.found.known;
-        finish_term(scratch, (term, share), documents, formula, known);
+        let counts = (documents, containing as u64);
+        finish_term(scratch, (term, share), counts, formula, known);
         Ok(())
     }
 
@@ -271,7 +290,8 @@ impl Walk<'_> {
                 self.found.worth += UNKNOWN * idf(self.corpus.tables.len() as u64, 0);
                 let into = (&mut *self.scratch, 0);
                 let short = &mut self.found.short;
-                add_short(self.corpus, &word, into, self.deadline, short)?;
+                let looked = (self.corpus, self.shared);
+                add_short(looked, &word, into, self.deadline, short)?;
                 if !question.is_of_asking(&word) {
                     self.found.unknown.push(word.written);
                 }
@@ -290,7 +310,7 @@ impl Walk<'_> {
 /// Adds to a term's sums what tables have of one of its forms in another language, where that is
 /// more.
 fn add_form(
-    corpus: &Corpus,
+    (corpus, shared): (&Corpus, Option<&Shared>),
     (form, word): (&str, u64),
     deadline: Deadline,
     scratch: &mut Scratch,
@@ -299,9 +319,15 @@ fn add_form(
         return Ok(());
     }
     let (sums, folder) = (&mut scratch.form, &mut scratch.form_folder);
-    let into = (&mut *sums, &mut *folder, &mut scratch.contexts);
-    sum_term(corpus, (form, word), deadline, into)?;
-    if sums.touched().is_empty() {
+    let before = scratch.shared.touched().len();
+    let into = Into {
+        sums,
+        folder,
+        shared: &mut scratch.shared,
+        contexts: &mut scratch.contexts,
+    };
+    sum_term((corpus, shared), (form, word), deadline, into)?;
+    if sums.touched().is_empty() && scratch.shared.touched().len() == before {
         corpus.found_absent(form, Looked::Form);
     }
     for table in sums.touched() {
@@ -315,22 +341,22 @@ fn add_form(
     Ok(())
 }
 
-/// Adds how much of a term each table has to the first sums, to the second what of it texts about
-/// folders have, and its bit where texts about the table have it.
+/// Sums up how much of a term each table has.
 fn sum_term(
-    corpus: &Corpus,
+    (corpus, shared): (&Corpus, Option<&Shared>),
     (term, word): (&str, u64),
     deadline: Deadline,
-    (sums, folder, contexts): (&mut Sums, &mut Sums, &mut Held),
+    into: Into<'_>,
 ) -> Result<(), RetrievalError> {
-    for segment in &corpus.segments {
+    for (number, segment) in corpus.segments.iter().enumerate() {
         deadline.check()?;
         for field in Field::ALL {
             let at = field.index();
             if Formula::LIMN.weights[at] <= 0.0 {
                 continue;
             }
-            let norms = &corpus.norms[at];
+            let shared = shared.filter(|_| field == Field::Contexts);
+            let norms = shared.map_or(&corpus.norms[at][..], Shared::norms);
             let is_of_folder =
                 |block: u32| field == Field::Rows && is_of_folder(segment.reader.kind(block));
             segment
@@ -338,15 +364,21 @@ fn sum_term(
                 .posting_runs(field, term, &mut |blocks, frequencies| {
                     for (block, frequency) in blocks.iter().zip(frequencies) {
                         let table = segment.table_of[*block as usize];
-                        if table != DEAD {
-                            let amount = *frequency as f32 * norms[table as usize];
-                            sums.add(table, amount);
-                            if is_of_folder(*block) {
-                                folder.add(table, amount);
-                            }
-                            if field == Field::Contexts {
-                                contexts.add(table, word);
-                            }
+                        if table == DEAD {
+                            continue;
+                        }
+                        if let Some(weight) = shared.and_then(|it| it.weight(number, *block)) {
+                            let worth = Formula::LIMN.folder * Formula::LIMN.weights[at];
+                            into.shared.raise(table, (weight * worth).max(NOTHING));
+                            continue;
+                        }
+                        let amount = *frequency as f32 * norms[table as usize];
+                        into.sums.add(table, amount);
+                        if is_of_folder(*block) {
+                            into.folder.add(table, amount);
+                        }
+                        if field == Field::Contexts {
+                            into.contexts.add(table, word);
                         }
                     }
                 })?;
@@ -428,7 +460,8 @@ pub(crate) fn score_blocks(
         if scratch.term.touched().is_empty() {
             corpus.found_absent(term, Looked::Plain);
         }
-        finish_term(scratch, (term, 1.0), plain.blocks, formula, &mut known);
+        let counts = (plain.blocks, scratch.term.touched().len() as u64);
+        finish_term(scratch, (term, 1.0), counts, formula, &mut known);
     }
     let is_known = |term: &str| known.iter().any(|(known, _)| known == term);
     let unknown = question.unknown_words(is_known, |_| false).into_iter();
@@ -444,11 +477,10 @@ pub(crate) fn score_blocks(
 fn finish_term(
     scratch: &mut Scratch,
     (term, share): (&str, f32),
-    documents: u64,
+    (documents, containing): (u64, u64),
     formula: &Formula,
     known: &mut KnownTerms,
 ) {
-    let containing = scratch.term.touched().len() as u64;
     if containing == 0 {
         return;
     }

@@ -72,6 +72,7 @@ mod searcher;
 mod selection;
 mod semantic;
 mod shares;
+mod shared;
 mod shortened;
 mod similar;
 mod sought;

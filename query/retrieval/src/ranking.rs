@@ -6,7 +6,6 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, HashSet};
 
-use limn_segment::SegmentError;
 use tracing::info_span;
 
 use crate::TRACE;
@@ -19,6 +18,7 @@ use crate::scoring::{Formula, fuse, min_max};
 use crate::selection::Filter;
 use crate::semantic::{NearBlock, nearest, table_score};
 use crate::shares::Terms;
+use crate::shared::{Shared, shared};
 use crate::sums::Scratch;
 use crate::wholes::Fit;
 
@@ -96,11 +96,20 @@ impl Request<'_> {
         self.nearest(formula, formula.depth(self.k, self.candidates))
     }
 
+    /// The texts that many tables have; plain mode knows none.
+    fn shared(&self, formula: &Formula) -> Result<Option<&Shared>, RetrievalError> {
+        match formula.folder < 1.0 {
+            true => shared(self.corpus, self.deadline),
+            false => Ok(None),
+        }
+    }
+
     /// The nearest blocks among which a formula looks for so many candidates.
     fn nearest(&self, formula: &Formula, size: usize) -> Result<Vec<NearBlock>, RetrievalError> {
         let _span = info_span!(target: TRACE, "nearest").entered();
         let wanted = size.saturating_mul(formula.blocks_per_table);
-        nearest(self.corpus, self.vector, wanted, self.filter, self.deadline)
+        let searched = (self.corpus, self.shared(formula)?);
+        nearest(searched, self.vector, wanted, self.filter, self.deadline)
     }
 }
 
@@ -212,12 +221,13 @@ fn cosine_of(
     request: &Request,
     known: &mut BTreeMap<u32, Option<f32>>,
     table: u32,
-) -> Result<Option<f32>, SegmentError> {
+) -> Result<Option<f32>, RetrievalError> {
     if let Some(cosine) = known.get(&table) {
         return Ok(*cosine);
     }
     let corpus = request.corpus;
-    let cosine = table_score(corpus, request.vector, &corpus.tables[table as usize])?;
+    let searched = (corpus, request.shared(&Formula::LIMN)?);
+    let cosine = table_score(searched, request.vector, &corpus.tables[table as usize])?;
     known.insert(table, cosine);
     Ok(cosine)
 }

@@ -17,7 +17,9 @@
 //! is its best kind's plus [`Formula::second_kind`] times its second best: agreement of two kinds
 //! counts. A text about a folder of tables says as much of its neighbours: its cosine counts
 //! [`Formula::folder`] of one, as its words do (rows' weight to contexts'), also in the share of
-//! the question that a table has.
+//! the question that a table has. So do cosines of texts about a table of more than
+//! [`Formula::long`] words in all. Texts that many tables have word for word are apart
+//! (`shared.rs`).
 //!
 //! **Fusion.** PNEUMA §5.1: min-max over the candidates of both sides,
 //! `s = α·lexical + (1−α)·semantic`; where max = min, 1. Vectors say nothing of codes and numbers,
@@ -57,6 +59,9 @@ pub(crate) struct Formula {
     /// What the cosine of a text about a folder counts, and a word of the question that only such a
     /// text has.
     pub(crate) folder: f32,
+    /// Where texts about a table have more words in all, their cosines count as little: the best of
+    /// many passages is near to any question.
+    pub(crate) long: u32,
     /// Candidates of each side per table wanted, where the question does not say.
     pub(crate) candidates: usize,
     /// Then also the fewest in all: min-max over a handful would make a table's score depend on
@@ -77,6 +82,7 @@ impl Formula {
         distinct: 6.0,
         second_kind: 0.3,
         folder: 1.0 / 3.0,
+        long: 1000,
         candidates: 5,
         floor: 50,
         blocks_per_table: 2,
@@ -91,6 +97,7 @@ impl Formula {
         distinct: 0.0,
         second_kind: 0.0,
         folder: 1.0,
+        long: u32::MAX,
         candidates: 5,
         floor: 0,
         blocks_per_table: 1,
@@ -105,6 +112,15 @@ impl Formula {
         let b = f64::from(self.b[field]);
         let normalised = 1.0 - b + b * length as f64 / average;
         (f64::from(self.weights[field]) / normalised) as f32
+    }
+
+    /// What one occurrence counts, by table, of lengths of a field.
+    pub(crate) fn norms(&self, field: Field, lengths: &[u32]) -> Vec<f32> {
+        let sum: u64 = lengths.iter().map(|length| u64::from(*length)).sum();
+        let filled = lengths.iter().filter(|length| **length > 0).count();
+        let average = sum as f64 / filled.max(1) as f64;
+        let norm = |length: &u32| self.norm(field, u64::from(*length), average);
+        lengths.iter().map(norm).collect()
     }
 
     /// How many candidates each side gives for `k` tables, `wanted` a table if the question says.

@@ -10,6 +10,7 @@ use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::scoring::{Formula, combine_kinds};
 use crate::selection::Filter;
+use crate::shared::Shared;
 
 /// A block found by its vector.
 #[derive(Debug, Clone, Copy)]
@@ -24,9 +25,10 @@ pub(crate) struct NearBlock {
 /// others cost nothing then, and no list of what is hidden is made.
 const FEW: usize = 16;
 
-/// The `n` blocks nearest to `vector` (of unit length), best first, ties by table and block.
+/// The `n` blocks nearest to `vector` (of unit length), best first, ties by table and block; those
+/// of texts that many tables have are left out.
 pub(crate) fn nearest(
-    corpus: &Corpus,
+    (corpus, shared): (&Corpus, Option<&Shared>),
     vector: &[f32],
     n: usize,
     filter: Option<&Filter>,
@@ -41,7 +43,7 @@ pub(crate) fn nearest(
     let mut rest = order.as_slice();
     while let Some((number, others)) = rest.split_first() {
         deadline.check()?;
-        let near = search_segment(corpus, *number, vector, n, least, filter)?;
+        let near = search_segment((corpus, shared), *number, vector, n, least, filter)?;
         least = keep_nearest(&mut found, near, n).unwrap_or(least);
         rest = others;
         let left: usize = others
@@ -55,7 +57,14 @@ pub(crate) fn nearest(
     // Of the others each begins with what the largest has found.
     let searched = rest.par_iter().map(|number| {
         deadline.check()?;
-        Ok(search_segment(corpus, *number, vector, n, least, filter)?)
+        Ok(search_segment(
+            (corpus, shared),
+            *number,
+            vector,
+            n,
+            least,
+            filter,
+        )?)
     });
     for near in searched.collect::<Result<Vec<_>, RetrievalError>>()? {
         keep_nearest(&mut found, near, n);
@@ -78,7 +87,7 @@ fn keep_nearest(found: &mut Vec<NearBlock>, near: Vec<NearBlock>, n: usize) -> O
 
 /// The `n` blocks of a segment that are nearest, those below `least` perhaps left out.
 fn search_segment(
-    corpus: &Corpus,
+    (corpus, shared): (&Corpus, Option<&Shared>),
     number: usize,
     vector: &[f32],
     n: usize,
@@ -99,9 +108,8 @@ fn search_segment(
         }
     };
     let Some(filter) = filter else {
-        let near = segment
-            .reader
-            .nearest_above(vector, n, least, &segment.hidden)?;
+        let hidden = shared.map_or(&*segment.hidden, |it| it.hidden(number));
+        let near = segment.reader.nearest_above(vector, n, least, hidden)?;
         near.into_iter()
             .for_each(|(block, cosine)| add(block, cosine));
         return Ok(found);
@@ -110,7 +118,9 @@ fn search_segment(
     let count: usize = shown.iter().map(ExactSizeIterator::len).sum();
     if count <= segment.reader.vector_count() / FEW {
         for block in shown.iter().cloned().flatten() {
-            if let Some(cosine) = segment.reader.similarity(vector, block)?
+            let is_shared = shared.is_some_and(|it| it.weight(number, block).is_some());
+            if !is_shared
+                && let Some(cosine) = segment.reader.similarity(vector, block)?
                 && cosine >= least
             {
                 add(block, cosine);
@@ -118,7 +128,10 @@ fn search_segment(
         }
         return Ok(found);
     }
-    let hidden = filter.hidden(number, &shown);
+    let mut hidden = filter.hidden(number, &shown);
+    if let Some(shared) = shared {
+        hidden.to_mut().0 |= &shared.hidden(number).0;
+    }
     let near = segment.reader.nearest_above(vector, n, least, &hidden)?;
     near.into_iter()
         .for_each(|(block, cosine)| add(block, cosine));
@@ -133,9 +146,10 @@ fn nearer(a: &NearBlock, b: &NearBlock) -> Ordering {
         .then(a.block.cmp(&b.block))
 }
 
-/// A table's semantic score: its kinds' best cosines, combined. `None` where it has no vectors.
+/// A table's semantic score: its kinds' best cosines, combined, without those of texts that many
+/// tables have. `None` where it has no vectors.
 pub(crate) fn table_score(
-    corpus: &Corpus,
+    (corpus, shared): (&Corpus, Option<&Shared>),
     vector: &[f32],
     table: &Table,
 ) -> Result<Option<f32>, SegmentError> {
@@ -152,11 +166,18 @@ pub(crate) fn kind_cosines(
 ) -> Result<[Option<f32>; BlockKind::ALL.len()], SegmentError> {
     let mut kinds = [None::<f32>; BlockKind::ALL.len()];
     let segment = corpus.segment_of(table);
+    let number = corpus.segment_number(table);
     let (reader, blocks) = (&segment.reader, corpus.range_of(table));
+    let is_shared = |block| shared.is_some_and(|it| it.weight(number, block).is_some());
+    let texts = blocks.clone().filter(|block| !is_shared(*block));
+    let words = texts.map(|block| reader.field_lengths(block)[Field::Contexts.index()]);
+    let is_long = words.fold(0, u32::saturating_add) > Formula::LIMN.long;
     reader.similarities(vector, blocks, |block, cosine| {
         let kind = reader.kind(block);
-        if kind != BlockKind::Cells && segment.table_of[block as usize] != DEAD {
-            let cosine = match kind == BlockKind::Context && is_of_folder(reader, block) {
+        let is_counted = kind != BlockKind::Cells && segment.table_of[block as usize] != DEAD;
+        if is_counted && !is_shared(block) {
+            let counts_less = || is_long || is_of_folder(reader, block);
+            let cosine = match kind == BlockKind::Context && counts_less() {
                 true => cosine * Formula::LIMN.folder,
                 false => cosine,
             };

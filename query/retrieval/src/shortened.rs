@@ -27,6 +27,7 @@ use crate::error::RetrievalError;
 use crate::lexical::{Found, KnownTerms};
 use crate::question::{Question, Word, is_asking_word};
 use crate::scoring::{Formula, idf};
+use crate::shared::Shared;
 use crate::sums::{Scratch, Sums};
 
 /// What a short form counts, of what the word counts.
@@ -112,7 +113,7 @@ impl Question {
 /// Adds what tables have of the short forms of a word, of those that do not have the word itself
 /// in `scratch.term`; and its bit.
 pub(crate) fn add_short(
-    corpus: &Corpus,
+    (corpus, shared): (&Corpus, Option<&Shared>),
     word: &Word,
     (scratch, bit): (&mut Scratch, u64),
     deadline: Deadline,
@@ -140,7 +141,7 @@ pub(crate) fn add_short(
             continue;
         }
         live += 1;
-        let explained = explained(corpus, &term, sums)?;
+        let explained = explained((corpus, shared), &term, sums)?;
         let mut is_new = false;
         for table in sums.touched() {
             let is_guessed = explained.binary_search(table).is_err();
@@ -229,12 +230,18 @@ fn sum_names(
     Ok(())
 }
 
-/// The tables, of those that have a term in their names, whose texts have it, too; sorted.
-fn explained(corpus: &Corpus, term: &str, names: &Sums) -> Result<Vec<u32>, RetrievalError> {
+/// The tables, of those that have a term in their names, whose own texts have it, too; sorted.
+fn explained(
+    (corpus, shared): (&Corpus, Option<&Shared>),
+    term: &str,
+    names: &Sums,
+) -> Result<Vec<u32>, RetrievalError> {
     let mut found = Vec::new();
-    for segment in &corpus.segments {
+    for (number, segment) in corpus.segments.iter().enumerate() {
+        let is_own = |block: &u32| shared.is_none_or(|it| it.weight(number, *block).is_none());
         let mut visit = |blocks: &[u32], _: &[u32]| {
-            let tables = blocks.iter().map(|it| segment.table_of[*it as usize]);
+            let blocks = blocks.iter().filter(|block| is_own(block));
+            let tables = blocks.map(|it| segment.table_of[*it as usize]);
             found.extend(tables.filter(|table| names.get(*table) > 0.0));
         };
         let reader = &segment.reader;

@@ -156,7 +156,7 @@ fn candidates(
         let mut found = BTreeSet::new();
         let mut exhausted = true;
         for side in sides.iter().flatten() {
-            let near = nearest(corpus, side, wanted, filter, deadline)?;
+            let near = nearest((corpus, None), side, wanted, filter, deadline)?;
             exhausted &= near.len() < wanted;
             found.extend(near.iter().map(|block| block.table));
         }

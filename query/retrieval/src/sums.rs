@@ -27,6 +27,13 @@ impl Sums {
         self.values[id as usize] = amount;
     }
 
+    /// Takes the place of a smaller sum, if it is one.
+    pub(crate) fn raise(&mut self, id: u32, amount: f32) {
+        if amount > self.get(id) {
+            self.set(id, amount);
+        }
+    }
+
     pub(crate) fn add(&mut self, id: u32, amount: f32) {
         // Only positive amounts are ever added, so 0 means untouched.
         if amount > 0.0 {
@@ -93,6 +100,18 @@ impl Held {
     }
 }
 
+/// What is summed up of a term.
+pub(crate) struct Into<'a> {
+    /// How much of it each table has.
+    pub(crate) sums: &'a mut Sums,
+    /// What of it texts about folders have.
+    pub(crate) folder: &'a mut Sums,
+    /// What texts count for it that many tables have, which are not among the others.
+    pub(crate) shared: &'a mut Sums,
+    /// Its bit, where texts about the table have it.
+    pub(crate) contexts: &'a mut Held,
+}
+
 /// What a question's walk needs; kept in a pool between questions.
 #[derive(Default)]
 pub(crate) struct Scratch {
@@ -102,7 +121,9 @@ pub(crate) struct Scratch {
     pub(crate) scores: Sums,
     /// Of `term` what texts about folders have.
     pub(crate) folder: Sums,
-    /// As these two, of a form of the term.
+    /// What texts that many tables have count for the term.
+    pub(crate) shared: Sums,
+    /// As `term` and `folder`, of a form of the term.
     pub(crate) form: Sums,
     pub(crate) form_folder: Sums,
     /// What the question's words that it has are worth, by table.
@@ -120,6 +141,7 @@ impl Scratch {
             &mut self.term,
             &mut self.scores,
             &mut self.folder,
+            &mut self.shared,
             &mut self.form,
             &mut self.form_folder,
             &mut self.covered,

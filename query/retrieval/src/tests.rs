@@ -11,6 +11,7 @@ mod languages;
 mod properties;
 mod restricted;
 mod selection;
+mod shared;
 mod shortened;
 mod similar;
 mod speed;

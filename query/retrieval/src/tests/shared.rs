@@ -1,0 +1,79 @@
+//! Texts that many tables have word for word tell none of them apart.
+
+use super::*;
+use crate::Values;
+
+const BOILERPLATE: &str = "Part of the warehouse of the company: river, fish, boat, price and date of every owner are refreshed each night by penguins.";
+const QUESTIONS: [&str; 5] = [
+    "price of a boat",
+    "fish in the river",
+    "owner and date",
+    "water level of the lake by year",
+    "weight of species in a country",
+];
+
+/// Tables of one to three of the words each, of which the first so many have a text.
+fn lake(tables: usize, with_text: usize, text: &str) -> Vec<TableBlocks> {
+    let one = |at: usize| {
+        let words = [WORDS[at % 16], WORDS[at * 7 % 16], WORDS[at * at % 16]];
+        let schema = words[..1 + at % 3].join(" ");
+        let row = format!("{} {at}", WORDS[at * 5 % 16]);
+        let contexts: &[&str] = if at < with_text { &[text] } else { &[] };
+        table(&format!("t{at}"), &schema, &[&row], contexts, "")
+    };
+    (0..tables).map(one).collect()
+}
+
+fn order(searcher: &Searcher, question: &str, alpha: f32) -> Vec<String> {
+    let query = Query {
+        alpha,
+        ..query(question, 50, Mode::Limn)
+    };
+    let ranking = searcher.rank(&query).unwrap();
+    ranking.tables.into_iter().map(|it| it.key.name).collect()
+}
+
+#[test]
+fn a_text_that_all_tables_have_moves_no_order() {
+    let without = searcher(&lake(40, 0, ""), 1);
+    for shards in [1, 3] {
+        let with = searcher(&lake(40, 40, BOILERPLATE), shards);
+        for question in QUESTIONS {
+            for alpha in [0.0, 0.5, 1.0] {
+                let mut before = order(&without, question, alpha);
+                let mut after = order(&with, question, alpha);
+                // Words alone say nothing of tables that have none, with or without the text.
+                let both = before.len().min(after.len());
+                before.truncate(both);
+                after.truncate(both);
+                assert_eq!(before, after, "{question} {alpha} {shards}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_shared_text_still_finds_its_tables() {
+    let tables = lake(200, 30, BOILERPLATE);
+    let one = searcher(&tables, 1);
+    let found = order(&one, "penguins", 1.0);
+    assert_eq!(found.len(), 30, "{found:?}");
+    let answer = one.search(&Query::new("penguins")).unwrap();
+    assert!(answer.unknown.is_empty(), "{:?}", answer.unknown);
+    // A table that has the word itself comes first, and its word is as rare as without the text.
+    let mut more = tables.clone();
+    more.push(table("antarctic", "penguins counted", &[], &[], ""));
+    for shards in [1, 4] {
+        let more = searcher(&more, shards);
+        let found = order(&more, "penguins", 1.0);
+        assert_eq!((found[0].as_str(), found.len()), ("antarctic", 31));
+    }
+    // It does not depend on segments, nor on tables that nobody sees.
+    let few = searcher(&tables[..20], 1);
+    let seen = |key: &TableKey| tables[..20].iter().any(|it| it.table == *key);
+    let restricted = searcher(&tables, 3).restricted(seen, Values::Searched);
+    let asked = query("penguins in a river", 20, Mode::Limn);
+    let of = |searcher: &Searcher| bits(&searcher.rank(&asked).unwrap());
+    assert_eq!(of(&few), of(&restricted));
+    assert_eq!(of(&one), of(&searcher(&tables, 4)));
+}
