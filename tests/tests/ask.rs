@@ -436,7 +436,7 @@ fn a_node_answers_each_caller_from_his_tables() {
         (&answer["rows"], numbers(&answer, "spent")),
         (&json!([[55]]), (6, 0))
     );
-    // What is kept of who may see all tells nothing to who may see a part.
+    // What is kept of who may see all is nothing to who may see a part.
     let steps = ask(&geo, "text/event-stream", &body);
     let events: Vec<&str> = steps
         .body

@@ -123,7 +123,7 @@ fn tables_are_called_as_the_catalog_calls_them_and_cost_what_changed() {
         json!([[100]])
     );
 
-    // Another name costs no reading, and a table that was dropped is gone.
+    // Another name costs no reading, and a table that was dropped is removed.
     catalog.tables(&json!([
         ["rename", "sales.orders", "sales.purchases"],
         ["drop", "sales.more"],
@@ -238,11 +238,11 @@ fn a_statement_reads_the_files_that_were_indexed() {
         sql(&at, "SELECT count(*), min(id) FROM t"),
         json!([[35, 5]])
     );
-    // A table that is gone is no table without rows.
+    // A removed table is no table without rows.
     catalog.tables(&json!([["drop", "a.t"]]));
-    let gone = limn(&["sql", "SELECT min(id + 0) FROM t", "--index", text(&at)]);
-    assert_ne!(gone.code, 0, "{gone:?}");
-    assert!(gone.stderr.contains("limn index"), "{gone:?}");
+    let missing = limn(&["sql", "SELECT min(id + 0) FROM t", "--index", text(&at)]);
+    assert_ne!(missing.code, 0, "{missing:?}");
+    assert!(missing.stderr.contains("limn index"), "{missing:?}");
 }
 
 #[test]

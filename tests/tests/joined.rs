@@ -82,7 +82,7 @@ fn what_joins_the_first_table_comes_right_behind_it() {
 }
 
 #[test]
-fn a_node_tells_of_joins_to_who_may_see_values() {
+fn a_node_shows_joins_to_who_may_see_values() {
     let scratch = shop();
     let index = scratch.path().join("index");
     let keys = scratch.path().join("keys.json");

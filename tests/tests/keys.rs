@@ -45,8 +45,8 @@ fn changes_by_processes_at_the_same_time_are_all_made() {
     assert_eq!((made.len(), &found), (24, &wanted));
 
     // Half are taken out while others are added.
-    let (gone, stay) = made.split_at(12);
-    let removals = gone
+    let (removed, stay) = made.split_at(12);
+    let removals = removed
         .iter()
         .map(|(_, id)| start(&["keys", "remove", id, "--keys", &file]));
     let additions: Vec<String> = (0..12).map(|n| format!("later {n}")).collect();

@@ -95,14 +95,14 @@ pub(crate) fn assert_rows(index: &Path, table: &str, expected: &Value) {
     found.sort_unstable();
     assert_eq!(found, wanted, "{table}");
     let shown = shown.to_string();
-    for word in expected["gone"].as_array().unwrap() {
+    for word in expected["deleted"].as_array().unwrap() {
         let word = word.as_str().unwrap();
         assert!(
             !shown.contains(word),
             "{table} shows {word}, which is deleted"
         );
     }
-    if let Some(word) = expected["gone"][0].as_str() {
+    if let Some(word) = expected["deleted"][0].as_str() {
         let found = limn(&["search", word, "--index", text(index), "--json"]).ok();
         let mut results = found["results"].as_array().unwrap().iter();
         let own = results

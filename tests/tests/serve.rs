@@ -609,7 +609,7 @@ fn newer_snapshots_are_served_and_no_request_fails() {
     assert_eq!(first["appeared"].as_array().unwrap().len(), 2);
     assert_eq!(first["counts"]["appeared"], 6);
     assert_eq!(first["counts"], changes["counts"]);
-    // With the index gone, what is open is served, and what is not is reported.
+    // With the index removed, what is open is served, and what is not is reported.
     std::fs::rename(ground.at("index"), ground.at("away")).unwrap();
     std::thread::sleep(Duration::from_millis(500));
     node.get(&search(QUESTIONS[0])).ok();

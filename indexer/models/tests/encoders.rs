@@ -619,7 +619,7 @@ fn set(folder: &Path, key: &str, value: Value) {
 }
 
 #[test]
-fn files_for_other_libraries_are_told_from_encoders() {
+fn files_for_other_libraries_are_no_encoders() {
     assert!(ALL.iter().all(|name| EncoderFolder::is_one(&fixture(name))));
     let decoder = copy("bert");
     set(decoder.path(), "model_type", json!("llama"));

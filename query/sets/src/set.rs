@@ -197,9 +197,9 @@ impl Sets {
     }
 }
 
-/// The candidates' shares of scores, and what those count more that lie where the first one does: the
-/// tables that a question needs together are mostly of one database. Not each folder is one: what
-/// surely joins the first table counts as lying there.
+/// The candidates' shares of scores, and what those count more that lie where the first one does:
+/// the tables that a question needs together are mostly of one database. Not each folder is one:
+/// what surely joins the first table counts as lying there.
 fn scores(candidates: &[Candidate], joins: &[Joined]) -> Vec<f64> {
     let first = candidates.first().map(|it| home(&it.columns.table));
     let joined = joins

@@ -149,7 +149,7 @@ impl Wanted {
         ends.any(|end| self.is(end, any_case))
     }
 
-    /// `churn` of `churn.csv`, where the parts were told apart by the dot.
+    /// `churn` of `churn.csv`, where the parts were separated by the dot.
     fn dotted_stem(&self) -> Option<&str> {
         let (stem, _) = self.path.rsplit_once('/')?;
         Format::of_path(&self.written).map(|_| stem)

@@ -330,7 +330,7 @@ impl<'a> Walk<'a> {
                 Some(alias) => named(alias, columns),
                 None => Relation {
                     names: vec![vec![spelt.clone()]],
-                    told: Some(spelt.clone()),
+                    label: Some(spelt.clone()),
                     alias: Some(spelt),
                     columns,
                 },
@@ -370,12 +370,12 @@ impl<'a> Walk<'a> {
                 Relation {
                     alias: Some(free),
                     names,
-                    told: None,
+                    label: None,
                     columns,
                 }
             }
         };
-        relation.told = Some(record.name.clone());
+        relation.label = Some(record.name.clone());
         Ok(relation)
     }
 
@@ -405,7 +405,7 @@ impl<'a> Walk<'a> {
 
     fn open(&mut self, record: &Arc<TableRecord>) -> Result<Arc<Table>, SqlError> {
         if let Some(table) = self.tables.get(&record.name) {
-            // Tables of a statement are told apart by their names.
+            // Tables of a statement are distinguished by their names.
             return match table.record.lake == record.lake {
                 true => Ok(Arc::clone(table)),
                 false => Err(SqlError::SeveralLakes {
@@ -455,7 +455,7 @@ fn named(alias: &TableAlias, columns: Columns) -> Relation {
     let name = alias.name.value.clone();
     Relation {
         names: vec![vec![name.clone()]],
-        told: Some(name.clone()),
+        label: Some(name.clone()),
         alias: Some(name),
         columns: renamed(columns, alias),
     }
@@ -465,7 +465,7 @@ fn unnamed(columns: Columns) -> Relation {
     Relation {
         alias: None,
         names: Vec::new(),
-        told: None,
+        label: None,
         columns,
     }
 }

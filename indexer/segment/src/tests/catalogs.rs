@@ -331,7 +331,7 @@ fn hostile_bytes_are_errors() {
 }
 
 #[test]
-fn later_files_win_and_removed_tables_are_gone() {
+fn later_files_win_and_removed_tables_are_not_listed() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -5,8 +5,8 @@
 //! (invariant 2) or by a session that lasts beside them, and the lake is built anew into an empty
 //! index. Both must hold the same rows, texts and vectors, report the same failures, and answer
 //! fifty questions with the same scores to the bit. What cannot be read takes part with its last
-//! good version (decision 6), so the build anew is one of the lake in which that version has not
-//! gone.
+//! good version (decision 6), so the build anew is one of the lake in which that version is
+//! still there.
 //!
 //! Two scripts of 55 steps each are tried, and more at night. A script that fails is shrunk and
 //! printed.
@@ -87,7 +87,7 @@ fn plain(edit: Edit) -> Step {
 
 /// Rare in random scripts.
 #[test]
-fn a_table_of_which_nothing_can_be_read_is_described_from_files_that_are_gone() {
+fn a_table_of_which_nothing_can_be_read_is_described_from_removed_files() {
     let (table, file) = (0, 0);
     let create = Edit::Create {
         place: 1,
@@ -105,7 +105,7 @@ fn a_table_of_which_nothing_can_be_read_is_described_from_files_that_are_gone() 
         Edit::Append { table, rows: 2 },
     ];
     let seen = carry_out(&script.map(plain), None).unwrap();
-    assert_eq!(seen.with_gone_last_good, 2);
+    assert_eq!(seen.with_removed_last_good, 2);
 }
 
 /// Rare in random scripts.
@@ -246,7 +246,7 @@ struct Seen {
     in_session: usize,
     with_failures: usize,
     with_last_good: usize,
-    with_gone_last_good: usize,
+    with_removed_last_good: usize,
     with_notes: usize,
     with_joins: usize,
 }
@@ -322,7 +322,7 @@ impl Twin {
         seen.most_tables = seen.most_tables.max(anew.rows.len());
         seen.with_failures += usize::from(!report.failures.is_empty());
         seen.with_last_good += usize::from(!stand_ins.is_empty());
-        seen.with_gone_last_good += usize::from(self.lake.has_ghosts());
+        seen.with_removed_last_good += usize::from(self.lake.has_ghosts());
         seen.with_notes += usize::from(!report.notes.is_empty());
         seen.with_joins += usize::from(!anew.joins.is_empty());
         self.anew = anew;

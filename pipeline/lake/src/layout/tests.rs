@@ -577,7 +577,7 @@ fn names_with_control_characters_are_refused_with_a_reason() {
 }
 
 #[test]
-fn fingerprints_tell_a_file_that_must_keep_its_extension() {
+fn fingerprints_show_a_file_that_must_keep_its_extension() {
     let before = arrange(&["a.csv"]);
     let after = arrange(&["a.csv", "a.parquet"]);
     assert_eq!(before.groups[0].key, after.groups[0].key);

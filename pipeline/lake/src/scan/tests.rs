@@ -597,7 +597,7 @@ async fn a_file_that_changed_ends_the_scan() {
     let rows = table.scan(Request::default());
     let read: Result<Vec<RecordBatch>, ScanError> = rows.try_collect().await;
     assert!(
-        matches!(&read, Err(ScanError::Gone { path }) if path == "d/n.arrow"),
+        matches!(&read, Err(ScanError::Missing { path }) if path == "d/n.arrow"),
         "{read:?}"
     );
 }

@@ -385,8 +385,8 @@ impl Asker {
         }
     }
 
-    /// An answer of the right form that nobody gave: words by chance, texts as long as they are as a
-    /// rule.
+    /// An answer of the right form that nobody gave: words by chance, texts as long as they are as
+    /// a rule.
     fn made_up(&self, question: &Question, key: Key, own: &str, of: usize) -> Answer {
         let mut state = self.state();
         state.spent.calls += 1;

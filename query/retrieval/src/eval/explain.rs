@@ -15,7 +15,7 @@ use crate::question::Question;
 use crate::searcher::{Candidates, Searcher};
 use crate::shortened::ShortForm;
 
-/// Tables that are ranked to tell the places of those that are sought.
+/// Tables that are ranked to find the places of those that are sought.
 const RANKED: usize = 1_000;
 /// Words that a reason names.
 const NAMED: usize = 5;
