@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
+use bytes::Bytes;
+use futures::stream::{StreamExt, TryStreamExt};
+
 use super::*;
 
 fn runtime() -> tokio::runtime::Runtime {
