@@ -147,7 +147,7 @@ fn a_backup_comes_after_what_it_is_a_part_of() {
     lake::write(&lake, "archive/old_customers.csv", &more);
     index_hashed(&lake, &index, &[]).ok();
     assert_eq!(found("D900", &[])[0], "archive/old_customers");
-    // Who asks for the backup finds it.
+    // A question for the backup finds it.
     assert_eq!(
         found("backup customers old", &[])[0],
         "backup/customers_old"

@@ -71,7 +71,7 @@ fn a_file_keeps_its_owner_and_its_mode() {
     assert_eq!(about().permissions().mode() & 0o7777, 0o600);
     let own = (about().uid(), about().gid());
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-    // Who may give files away, gives this one to the user that a node runs as.
+    // A user who may give files away gives this one to the user that a node runs as.
     let owner = match chown(&path, Some(12_345), Some(23_456)) {
         Ok(()) => (12_345, 23_456),
         Err(_) => own,

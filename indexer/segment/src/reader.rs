@@ -24,7 +24,7 @@ use crate::lexical::LexicalReader;
 use crate::map::map;
 use crate::remote::{RemoteSegment, check_footer, check_size};
 use crate::snapshot::SegmentEntry;
-use crate::table::{BlockKind, Field, Shard};
+use crate::table::{BlockKind, Field, Shard, TextHash};
 use crate::tables::SegmentTables;
 use crate::values::index::ValueIndex;
 use crate::vectors::VectorReader;
@@ -353,7 +353,7 @@ impl SegmentReader {
         &self.tables
     }
 
-    /// The same, for who needs them longer than the segment.
+    /// The same, for callers that need them longer than the segment.
     pub(crate) fn shared_tables(&self) -> Arc<SegmentTables> {
         Arc::clone(&self.tables)
     }
@@ -417,12 +417,12 @@ impl SegmentReader {
     ///
     /// # Errors
     /// As [`SegmentReader::text`].
-    pub fn text_hash(&self, block: u32) -> Result<u128, SegmentError> {
+    pub fn text_hash(&self, block: u32) -> Result<TextHash, SegmentError> {
         self.check_block(block)?;
         let start = block as usize * 16;
         let bytes = self.hashes.read(start..start + 16)?;
         match bytes.as_slice().try_into() {
-            Ok(bytes) => Ok(u128::from_le_bytes(bytes)),
+            Ok(bytes) => Ok(TextHash::from_bytes(bytes)),
             Err(_) => Err(SegmentError::damaged(&self.path, "a text hash is cut off")),
         }
     }

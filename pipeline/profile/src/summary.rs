@@ -240,7 +240,7 @@ impl FileSummary {
     }
 
     /// Reads a [`StoredSummary::json`] alone: all but the values that columns have. It is enough
-    /// for who reads rows.
+    /// for readers of rows.
     ///
     /// # Errors
     /// [`SummaryError::Json`].

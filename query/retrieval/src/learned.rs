@@ -8,7 +8,8 @@
 //!
 //! An index may have weights of its own, which fit its owner's questions (`tuned.rs`, `limn tune`).
 //!
-//! Who asks for words alone or for meaning alone (α of 1 or 0) gets that, without features.
+//! A caller who asks for words alone or for meaning alone (α of 1 or 0) gets that, without
+//! features.
 
 use limn_segment::analyzer::analyze;
 use serde::{Deserialize, Serialize};

@@ -166,7 +166,7 @@ impl TableColumns {
             .filter(|_| is_mostly_unique && is_list)
     }
 
-    /// The same, without anything that depends on values: for who may not read them.
+    /// The same, without anything that depends on values: for callers who may not read them.
     #[must_use]
     pub fn without_values(&self) -> TableColumns {
         let mut columns = self.columns.clone();

@@ -87,7 +87,7 @@ fn unknown(wanted: &Wanted, catalogue: &Catalogue) -> SqlError {
         true => Vec::new(),
         false => near(wanted, names.iter().copied()),
     };
-    // Who writes a file's name means its table.
+    // Whoever writes a file's name means its table.
     let stem = match path.rsplit_once('.') {
         Some((stem, _)) if Format::of_path(path).is_some() => Some(stem),
         _ => wanted.dotted_stem(),

@@ -167,8 +167,8 @@ impl SegmentReader {
         self.nearest_above(query, n, f32::NEG_INFINITY, deletes)
     }
 
-    /// As [`SegmentReader::nearest`], for who has `n` blocks that score `least` or more already:
-    /// blocks below it may be left out.
+    /// As [`SegmentReader::nearest`], for callers that have `n` blocks that score `least` or more
+    /// already: blocks below it may be left out.
     ///
     /// # Errors
     /// As [`SegmentReader::nearest`].

@@ -56,7 +56,7 @@ const UNPACK: &str = "unpack it, and lay its files there";
 /// What to do with a damaged file that is no archive.
 const COPY_FILE: &str = "write or copy the file again from its source";
 
-/// What names of members say, which is for who makes tables of them to know.
+/// What names of members say, which is for those who make tables of them to know.
 #[derive(Clone, Copy, Debug)]
 pub struct MemberNames {
     /// Whether a path is that of data.

@@ -111,7 +111,8 @@ impl Columns {
         Columns {
             rows_to: Some(rows_to),
             elements: Elements::of_at_most(list::MOST_IN_ROWS),
-            // Nothing is counted, and who takes turns might wait for one who waits for these rows.
+            // Nothing is counted, and a reader that takes turns might wait for one that waits for
+            // these rows.
             room: Room::default(),
             values: FileValues::default(),
             ..Columns::new("", options)

@@ -1,4 +1,4 @@
-//! Who is called what: names that no two tables share, and which table a context's name means.
+//! What tables are called: names that no two tables share, and which table a context's name means.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

@@ -265,8 +265,8 @@ async fn add_previews(
     };
     for (result, key) in results.iter_mut().zip(&keys) {
         let words = result.blocks.iter().flat_map(|block| &block.words);
-        // Who may not read values gets few texts, or none: then a name matches by the question's
-        // own words.
+        // A caller who may not read values gets few texts, or none: then a name matches by the
+        // question's own words.
         let own = question.split(|sign: char| !sign.is_alphanumeric());
         let own = own.filter(|word| !grant.shows_values && word.len() > 2);
         let words = preview::folded(words.map(String::as_str).chain(own));

@@ -41,7 +41,7 @@ pub(crate) fn rows(
     let MemberPlace::Table(id) = place else {
         return Err(super::super::not_there().into());
     };
-    // Who waits for another database holds nothing yet.
+    // A reader that waits for another database holds nothing yet.
     let alone = alone();
     sink.check()?;
     let held = options.room.hold(2 * ranged.size());

@@ -1,4 +1,4 @@
-//! What SQLite's errors mean to who reads them.
+//! What SQLite's errors mean to the person who reads them.
 
 use limn_store::one_line;
 use rusqlite::{Error, ErrorCode};
