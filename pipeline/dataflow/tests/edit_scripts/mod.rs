@@ -15,22 +15,25 @@ mod cells;
 use crate::common;
 use crate::rounds::rounds;
 pub mod compare;
+mod draw;
 mod edits;
 mod lake;
+mod rare;
 mod shrink;
+mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cells::Format;
 use common::Lab;
 use common::fake_narrator::FakeNarrator;
 use common::narrated::{narrated_by, sharing};
 use compare::{Contents, answers, contents, difference};
-use edits::{Edit, edit};
-use lake::{Lake, Shape};
+use draw::edit;
+use edits::Edit;
+use lake::Lake;
 use limn_lake::{Contexts, TableName};
 use limn_models::HashedWords;
 use limn_pipeline::{Narrate, Report, RunOptions, Scope, Session};
@@ -73,116 +76,6 @@ fn an_index_grown_by_edits_is_one_built_anew() {
 #[test]
 fn a_narrated_index_grown_by_edits_is_one_built_anew_with_its_narrations() {
     hold(rounds(1), || Some(FakeNarrator::counting().shared()));
-}
-
-/// A step as plain as can be.
-fn plain(edit: Edit) -> Step {
-    Step {
-        edit,
-        workers: 2,
-        epoch_objects: 10_000,
-        in_session: false,
-    }
-}
-
-/// Rare in random scripts.
-#[test]
-fn a_table_of_which_nothing_can_be_read_is_described_from_removed_files() {
-    let (table, file) = (0, 0);
-    let create = Edit::Create {
-        place: 1,
-        name: 0,
-        shape: Shape::Parts,
-        format: Format::Csv,
-        seed: 3,
-        files: 1,
-    };
-    let script = [
-        create,
-        Edit::AppendBroken { table },
-        Edit::DropFile { table, file },
-        Edit::Nothing,
-        Edit::Append { table, rows: 2 },
-    ];
-    let seen = carry_out(&script.map(plain), None).unwrap();
-    assert_eq!(seen.with_removed_last_good, 2);
-}
-
-/// Rare in random scripts.
-#[test]
-fn files_are_read_again_once_something_else_is_declared_of_them() {
-    let create = Edit::Create {
-        place: 0,
-        name: 4,
-        shape: Shape::Beside,
-        format: Format::Csv,
-        seed: 42,
-        files: 2,
-    };
-    let declare = Edit::Declare {
-        place: 0,
-        name: 5,
-        seed: 145,
-    };
-    let script = [declare, create, Edit::Undeclare { place: 0 }];
-    carry_out(&script.map(plain), None).unwrap();
-}
-
-/// Rare in random scripts.
-#[test]
-fn a_broken_text_keeps_its_last_version_where_its_table_becomes_another_group() {
-    let table = 0;
-    let create = Edit::Create {
-        place: 1,
-        name: 0,
-        shape: Shape::Lone,
-        format: Format::Csv,
-        seed: 3,
-        files: 1,
-    };
-    let script = [
-        create,
-        Edit::PutText { table, seed: 5 },
-        Edit::CorruptText { table },
-        Edit::Reshape { table },
-        Edit::Nothing,
-    ];
-    let seen = carry_out(&script.map(plain), None).unwrap();
-    assert_eq!(seen.with_last_good, 3);
-}
-
-/// Rare in random scripts.
-#[test]
-fn a_table_is_broken_though_a_file_that_is_no_table_is_declared_one_of_its() {
-    let (place, name, table) = (1, 6, 0);
-    let create = Edit::Create {
-        place,
-        name,
-        shape: Shape::Lone,
-        format: Format::Csv,
-        seed: 42,
-        files: 1,
-    };
-    let script = [
-        Edit::Declare {
-            place,
-            name,
-            seed: 88,
-        },
-        create,
-        Edit::Leave {
-            place,
-            name: 1,
-            kind: 2,
-            seed: 81,
-        },
-        Edit::Corrupt {
-            table,
-            file: 0,
-            how: 0,
-        },
-    ];
-    carry_out(&script.map(plain), None).unwrap();
 }
 
 /// Carries out so many scripts, and shortens the first that fails.
