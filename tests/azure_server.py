@@ -27,8 +27,8 @@ def create(address, container, public):
     headers = {"x-ms-date": formatdate(usegmt=True), "x-ms-version": "2021-12-02"}
     if public:
         headers["x-ms-blob-public-access"] = "container"
-    told = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers))
-    text = f"PUT\n\n\n\n\n\n\n\n\n\n\n\n{told}/{ACCOUNT}{path}\nrestype:container"
+    lines = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers))
+    text = f"PUT\n\n\n\n\n\n\n\n\n\n\n\n{lines}/{ACCOUNT}{path}\nrestype:container"
     signed = hmac.new(base64.b64decode(KEY), text.encode(), hashlib.sha256).digest()
     headers["Authorization"] = f"SharedKey {ACCOUNT}:{base64.b64encode(signed).decode()}"
     headers["Content-Length"] = "0"

@@ -9,7 +9,7 @@ Environment: CATALOG_TOKEN is asked for as bearer token, and given to the OAuth2
 CATALOG_VENDS is JSON of settings that go with a table to whoever asks for credentials. CATALOG_SIGNED is JSON of whose signature
 requests must have, of AWS's Signature Version 4: {"key", "secret", "token", "name", "region", "config": whether that of the settings, too}.
 
-`GET /test/asked` tells the requests since it was asked last. `POST /test/faults` takes a list of
+`GET /test/asked` returns the requests since it was asked last. `POST /test/faults` takes a list of
 {"on": REGEX of "METHOD /path?query", "status", "body", "headers", "bytes", "times"}: such requests are answered so.
 `POST /test/lie` takes {"namespace.table": {…}}: what is merged into the answer about that table.
 """
@@ -63,7 +63,7 @@ def page(entries, query):
     return entries[start:end], (str(end) if end < len(entries) else None)
 
 
-def told(name, table, wants_credentials):
+def described(name, table, wants_credentials):
     answer = {"metadata-location": table.metadata_location, "metadata": json.loads(table.metadata.model_dump_json()), "config": {}}
     if wants_credentials and VENDS:
         keys = {key: value for key, value in VENDS.items() if "key" in key or "token" in key}
@@ -109,8 +109,8 @@ class Catalog(BaseHTTPRequestHandler):
     def of_test(self, content):
         global asked
         if self.path == "/test/asked":
-            told, asked = asked, []
-            return told
+            requests, asked = asked, []
+            return requests
         value = json.loads(content)
         if self.path == "/test/faults":
             faults[:] = value
@@ -195,11 +195,11 @@ class Catalog(BaseHTTPRequestHandler):
                     name, asks.table_schema, asks.location, asks.partition_spec or UNPARTITIONED_PARTITION_SPEC,
                     asks.write_order or UNSORTED_SORT_ORDER, asks.properties,
                 )
-                return 200, told(".".join(name), table, False)
+                return 200, described(".".join(name), table, False)
             case ["GET" | "HEAD", "namespaces", namespace, "tables", name]:
                 name = (*namespace.split(SEPARATOR), name)
                 wants = "vended-credentials" in self.headers.get("X-Iceberg-Access-Delegation", "")
-                return 200, told(".".join(name), catalog.load_table(name), wants)
+                return 200, described(".".join(name), catalog.load_table(name), wants)
             case ["POST", "namespaces", namespace, "tables", name]:
                 body["identifier"] = {"namespace": namespace.split(SEPARATOR), "name": name}
                 asks = CommitTableRequest.model_validate(body)
@@ -211,7 +211,7 @@ class Catalog(BaseHTTPRequestHandler):
                 return 204, None
             case ["POST", "namespaces", namespace, "register"]:
                 name = (*namespace.split(SEPARATOR), body["name"])
-                return 200, told(".".join(name), catalog.register_table(name, body["metadata-location"]), False)
+                return 200, described(".".join(name), catalog.register_table(name, body["metadata-location"]), False)
             case ["POST", "tables", "rename"]:
                 ends = [(*body[end]["namespace"], body[end]["name"]) for end in ("source", "destination")]
                 catalog.rename_table(*ends)

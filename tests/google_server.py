@@ -88,13 +88,13 @@ class Front(BaseHTTPRequestHandler):
         parts = b"--limn\r\nContent-Type: application/json\r\n\r\n%s\r\n--limn\r\n"
         parts += b"Content-Type: application/octet-stream\r\n\r\n%s\r\n--limn--\r\n"
         headers["Content-Type"] = "multipart/related; boundary=limn"
-        status, told, content = self.ask("POST", target, headers, parts % (about, body))
+        status, headers, content = self.ask("POST", target, headers, parts % (about, body))
         if status == 412:
             return self.refused(412, "PreconditionFailed")
         if status >= 300:
-            return self.answer(status, told, content)
-        told = self.ask("HEAD", f"/{bucket}/{name}", {"Host": self.backend}, None)[1]
-        kept = [(key, value) for key, value in told if key.lower() in ("etag", "x-goog-generation")]
+            return self.answer(status, headers, content)
+        headers = self.ask("HEAD", f"/{bucket}/{name}", {"Host": self.backend}, None)[1]
+        kept = [(key, value) for key, value in headers if key.lower() in ("etag", "x-goog-generation")]
         self.answer(200, kept, b"")
 
     do_GET = do_HEAD = do_PUT = do_DELETE = do_POST = handle_any

@@ -157,8 +157,8 @@ class Lake:
         files = [path for path in pathlib.Path(folder).rglob("*") if path.is_file()]
         self.file_count = len(files)
         kinds = collections.Counter(at["kind"] for at in self.expected.values())
-        told = {"files": len(files), "logical_tables": kinds["table"], "left_out": self.left_out, "expected": self.expected, "accepted": self.tables, "broken": sorted([*mess.BROKEN, *landing.BROKEN])}
-        pathlib.Path(f"{str(folder).rstrip('/')}.tables.json").write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+        report = {"files": len(files), "logical_tables": kinds["table"], "left_out": self.left_out, "expected": self.expected, "accepted": self.tables, "broken": sorted([*mess.BROKEN, *landing.BROKEN])}
+        pathlib.Path(f"{str(folder).rstrip('/')}.tables.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
         listed = ", ".join(f"{count} × {kind}" for kind, count in kinds.items())
         print(f"{folder}: {len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.1f} MB; {listed}")
 
@@ -246,9 +246,9 @@ def values(lake, asked, folder):
     for table, column in VALUE_COLUMNS:
         here = [name for name in asked.names if name == table] or [name for name in asked.names if _is(name, lake.tables[table])]
         shown = asked.run("show", here[0], "--json")[0]
-        profile = next(told for told in shown["columns"] if told["name"] == column)
+        profile = next(it for it in shown["columns"] if it["name"] == column)
         held = [entry["value"] for entry in profile.get("frequent", [])]
-        place = [told["name"] for told in shown["columns"]].index(column)
+        place = [it["name"] for it in shown["columns"]].index(column)
         held += [row[place] for row in shown.get("sample", [])]
         held = [value for value in dict.fromkeys(map(str, held)) if value in lake.cells][:40]
         if not held:
@@ -273,19 +273,19 @@ def summary(rows):
         groups[row["category"]].append(row)
         if row["category"] != "unanswerable":
             groups["all"].append(row)
-    told = {}
+    report = {}
     for category, members in groups.items():
-        told[category] = {"questions": len(members), "unlikely": sum(row["unlikely"] for row in members)}
+        report[category] = {"questions": len(members), "unlikely": sum(row["unlikely"] for row in members)}
         if category != "unanswerable":
-            told[category] |= {key: _share(sum(row[key] for row in members) / len(members)) for key in ("hit@1", "hit@5", "full@5")}
-    return {category: told[category] for category in sorted(told, key=lambda name: (name == "all", name == "unanswerable"))}
+            report[category] |= {key: _share(sum(row[key] for row in members) / len(members)) for key in ("hit@1", "hit@5", "full@5")}
+    return {category: report[category] for category in sorted(report, key=lambda name: (name == "all", name == "unanswerable"))}
 
 
 def show(categories):
     print("\n| category | questions | hit@1 | hit@5 | full@5 | said to be unlikely |\n|---|---|---|---|---|---|")
-    for category, told in categories.items():
-        shares = " | ".join(f"{told[key]:.1f}" if key in told else "–" for key in ("hit@1", "hit@5", "full@5"))
-        print(f"| {category} | {told['questions']} | {shares} | {told['unlikely']} |")
+    for category, report in categories.items():
+        shares = " | ".join(f"{report[key]:.1f}" if key in report else "–" for key in ("hit@1", "hit@5", "full@5"))
+        print(f"| {category} | {report['questions']} | {shares} | {report['unlikely']} |")
 
 
 def listed(lake, asked, report):
@@ -402,16 +402,16 @@ def measure(arguments):
         pathlib.Path(arguments.out).write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
 
 
-def show_listed(told, places):
-    print(f"\n{told['entries']} entries; expected {', '.join(f'{count} × {kind}' for kind, count in told['expected'].items())}")
+def show_listed(report, places):
+    print(f"\n{report['entries']} entries; expected {', '.join(f'{count} × {kind}' for kind, count in report['expected'].items())}")
     for what in ("no_logical_table", "without_entry", "wrong_rows", "in_pieces"):
-        print(f"{what.replace('_', ' ')}: {len(told[what])}")
-        for row in told[what]:
+        print(f"{what.replace('_', ' ')}: {len(report[what])}")
+        for row in report[what]:
             print(f"  {json.dumps(row, ensure_ascii=False)}")
-    print(f"false failures: {len(told['false_failures'])}")
-    for path, error in told["false_failures"].items():
+    print(f"false failures: {len(report['false_failures'])}")
+    for path, error in report["false_failures"].items():
         print(f"  {path}: {error}")
-    print(f"broken without failure: {', '.join(told['broken_without_failure']) or 'none'}")
+    print(f"broken without failure: {', '.join(report['broken_without_failure']) or 'none'}")
     print(f"the person who was deleted: {', '.join(places) or 'nowhere'}")
 
 

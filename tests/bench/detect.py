@@ -20,8 +20,8 @@ WORKERS = 2
 
 
 def run(detect, what, millions):
-    told = subprocess.run([detect, what, str(millions * 1_000_000), str(WORKERS)], check=True, stdout=subprocess.PIPE)
-    result = json.loads(told.stdout) | {"load": round(os.getloadavg()[0], 1)}
+    done = subprocess.run([detect, what, str(millions * 1_000_000), str(WORKERS)], check=True, stdout=subprocess.PIPE)
+    result = json.loads(done.stdout) | {"load": round(os.getloadavg()[0], 1)}
     print(result, flush=True)
     return result
 
@@ -54,7 +54,7 @@ def main():
     def members_to_differences(measure):
         return {str(millions): round(at["members", millions][measure] / at["differences", millions][measure], 2) for millions in MILLIONS}
 
-    told = {
+    report = {
         "what": "change detection over a synthetic listing, 0.1 % of the objects edited",
         "date": time.strftime("%Y-%m-%d"),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, shared",
@@ -65,7 +65,7 @@ def main():
         "runs": runs,
     }
     with open(result, "w") as out:
-        out.write(json.dumps(told, indent=1) + "\n")
+        out.write(json.dumps(report, indent=1) + "\n")
 
 
 main()

@@ -43,10 +43,10 @@ def counted(arguments, blocks):
             node.terminate()
             node.communicate()
         total = int(re.search(r"^(?:summary|totals): (\d+)", out.read_text(errors="replace"), re.M)[1])
-        told = subprocess.run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", str(out)], capture_output=True, text=True).stdout
+        annotated = subprocess.run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", str(out)], capture_output=True, text=True).stdout
     parts = {}
     for name in ("score_tables", "nearest", "rank_tables", "table_score", "evidence"):
-        found = re.search(rf"^\s*([\d,]+) .*limn_retrieval::\w+::{name}(?:\W|$)", told, re.M)
+        found = re.search(rf"^\s*([\d,]+) .*limn_retrieval::\w+::{name}(?:\W|$)", annotated, re.M)
         if found:
             parts[name] = round(int(found[1].replace(",", "")) / COUNTED)
     return {"instructions": round(total / COUNTED), "inclusive": parts}

@@ -18,8 +18,8 @@ import time
 
 def run(listings, build, what, millions, place=()):
     command = [listings, what, str(millions * 1_000_000), *map(str, place)]
-    told = subprocess.run(command, check=True, stdout=subprocess.PIPE)
-    result = {"build": build} | json.loads(told.stdout) | {"load": round(os.getloadavg()[0], 1)}
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    result = {"build": build} | json.loads(done.stdout) | {"load": round(os.getloadavg()[0], 1)}
     print(result, flush=True)
     return result
 
@@ -32,14 +32,14 @@ def main():
     runs = [run(of, build, what, millions) for what, millions in kinds for build, of in builds.items()]
     places = [(process, processes) for processes in (2, 4) for process in range(processes)]
     runs += [run(sys.argv[1], "now", "plan", 5, place) for place in places]
-    told = {
+    report = {
         "what": "listing, layout and plan of a first run over a synthetic lake",
         "date": time.strftime("%Y-%m-%d"),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, shared",
         "runs": runs,
     }
     with open(sys.argv[2], "w") as out:
-        out.write(json.dumps(told, indent=1) + "\n")
+        out.write(json.dumps(report, indent=1) + "\n")
 
 
 main()

@@ -10,15 +10,15 @@ FIELDS = {"resident": "VmRSS", "anonymous": "RssAnon", "of_files": "RssFile", "s
 
 def machine():
     """The machine in words; what decides how fast vectors and models are is the widest instructions."""
-    told = [platform.machine(), f"{os.cpu_count()} cores"]
+    parts = [platform.machine(), f"{os.cpu_count()} cores"]
     rows = [line.split(":", 1) for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if ":" in line]
     about = {name.strip(): value.strip() for name, value in rows}
     flags = about.get("flags", "").split()
     for name, words in (("avx512_vnni", "AVX-512 with VNNI"), ("avx512f", "AVX-512"), ("avx2", "AVX2")):
         if name in flags:
-            told.append(words)
+            parts.append(words)
             break
-    return ", ".join([*told, about.get("model name", "unknown")])
+    return ", ".join([*parts, about.get("model name", "unknown")])
 
 
 def keep(path, what, rows):

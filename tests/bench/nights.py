@@ -124,8 +124,8 @@ def main():
                     file.write(f"{night},{rng.choice(WORDS)},{rng.choice(WORDS)},{rng.choice(WORDS)},{night}\n")
                 if rng.random() < 0.2:
                     write(paths[at], rng.randrange(5, 40))
-            gone = paths.pop(rng.randrange(len(paths)))
-            gone.unlink()
+            removed = paths.pop(rng.randrange(len(paths)))
+            removed.unlink()
             paths.append(lake / f"area{number % 40:02}" / f"table{number:05}" / "data.csv")
             write(paths[-1], 20)
             number += 1

@@ -35,9 +35,9 @@ def run(limn, root, index, processes):
     if processes > 1:
         command += ["--processes", str(processes)]
     environment = {**os.environ, "LIMN_NARRATE": "names"}
-    told = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE)
+    done = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE)
     wall, after = time.monotonic() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
-    report = json.loads(told.stdout)
+    report = json.loads(done.stdout)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {
         "processes": processes,
@@ -62,7 +62,7 @@ def main():
                 runs.append(run(limn, scratch / "lake", scratch / f"{number}-{processes}.limn", processes))
                 print(runs[-1])
     best = {n: min(it["wall_seconds"] for it in runs if it["processes"] == n) for n in (1, 2)}
-    told = {
+    report = {
         "what": "limn index of a generated lake, one worker and one embedding thread in each process",
         "date": time.strftime("%Y-%m-%d"),
         "cores": os.cpu_count(),
@@ -70,7 +70,7 @@ def main():
         "best_wall_ratio": round(best[1] / best[2], 2),
         "runs": runs,
     }
-    pathlib.Path(result).write_text(json.dumps(told, indent=1) + "\n")
+    pathlib.Path(result).write_text(json.dumps(report, indent=1) + "\n")
 
 
 main()

@@ -56,10 +56,10 @@ def duckdb_profile(connection, source, sample):
     """Everything in one pass, or all but the rows."""
     names = [row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
     quoted = ['"' + name.replace('"', '""') + '"' for name in names]
-    told = ["count(*)"] + [f"count({it}), min({it}), max({it}), approx_count_distinct({it}), approx_top_k({it}, {FREQUENT})" for it in quoted]
+    wanted = ["count(*)"] + [f"count({it}), min({it}), max({it}), approx_count_distinct({it}), approx_top_k({it}, {FREQUENT})" for it in quoted]
     if sample:
-        told.append(f"min_by(t, random(), {SAMPLED})")
-    row = connection.execute(f"SELECT {', '.join(told)} FROM {source} t").fetchone()
+        wanted.append(f"min_by(t, random(), {SAMPLED})")
+    row = connection.execute(f"SELECT {', '.join(wanted)} FROM {source} t").fetchone()
     if not sample:
         connection.execute(f"SELECT * FROM {source} USING SAMPLE {SAMPLED} ROWS").fetchall()
     return row[0]
@@ -143,8 +143,8 @@ def polars_streaming(path):
     frame = polars_lazy(path)
     names = frame.collect_schema().names()
     rows = polars.struct(polars.all()).sample(SAMPLED).implode().alias("sampled rows")
-    told = frame.select(polars.len().alias("number of rows"), rows, *polars_expressions(names)).collect(engine="streaming")
-    return told["number of rows"][0]
+    profile = frame.select(polars.len().alias("number of rows"), rows, *polars_expressions(names)).collect(engine="streaming")
+    return profile["number of rows"][0]
 
 
 WAYS = {
@@ -175,10 +175,10 @@ def measure(arguments, side, way, path):
     if process.returncode != 0:
         print(f"{side}, {way}: {errors.decode(errors='replace').strip().splitlines()[-1:]}", file=sys.stderr)
         return None
-    told = json.loads(out.splitlines()[0])
+    measured = json.loads(out.splitlines()[0])
     # limn's process does nothing else.
-    told.setdefault("cpu", usage.ru_utime + usage.ru_stime)
-    return {**told, "megabytes": usage.ru_maxrss / 1024}
+    measured.setdefault("cpu", usage.ru_utime + usage.ru_stime)
+    return {**measured, "megabytes": usage.ru_maxrss / 1024}
 
 
 def copy(connection, query, path):

@@ -4,7 +4,7 @@
   tests/bench/switches.py --limn …/limn --tables …/fetaqa/tables --questions …/questions.jsonl --out results/switches.json
 
 A copy of the lake is indexed (`--embedder hashed-words`: what is measured is the node), and served with `--follow 100ms`. wrk asks
-over 8 connections all the time, while a table is added, another taken away, the lake is indexed, and the node has gone over to the new
+over 8 connections all the time, while a table is added, another taken away, the lake is indexed, and the node has moved to the new
 snapshot, SWITCHES times.
 """
 import argparse
@@ -58,13 +58,13 @@ def main():
                 print(course[-1], flush=True)
         seconds = time.monotonic() - started
         load.send_signal(2)
-        told = json.loads(next(line for line in load.communicate()[0].splitlines() if line.startswith("{")))
+        report = json.loads(next(line for line in load.communicate()[0].splitlines() if line.startswith("{")))
         node.terminate()
         code = node.wait()
     result = {
         "date": datetime.date.today().isoformat(), "machine": f"{machine()}; wrk and limn index on the same",
-        "switches": arguments.switches, "seconds": round(seconds, 1), "requests": told["requests"], "failed": told["failed"],
-        "p50_ms": told["p50_ms"], "p99_ms": told["p99_ms"], "exit_code": code, "memory_before": before, "course": course,
+        "switches": arguments.switches, "seconds": round(seconds, 1), "requests": report["requests"], "failed": report["failed"],
+        "p50_ms": report["p50_ms"], "p99_ms": report["p99_ms"], "exit_code": code, "memory_before": before, "course": course,
     }
     print(json.dumps(result, indent=1))
     if arguments.out:

@@ -3,7 +3,7 @@
   python delta_tables.py LAKE SEED STEP
 
 Takes the tables of a lake one step further in a history that the seed decides, and prints as JSON what this writer itself reads of each
-now: {table: {"rows", "columns": {name: [kind, values, checksum]}, "gone"}}; gone are words of rows that are deleted. Step 0 makes them.
+now: {table: {"rows", "columns": {name: [kind, values, checksum]}, "deleted"}}; deleted are words of deleted rows. Step 0 makes them.
 """
 import datetime
 import decimal
@@ -87,7 +87,7 @@ def checksum(column):
     return ["text", len(values), f"{texts[0]}..{texts[-1]}" if texts else ""]
 
 
-def told(lake):
+def described(lake):
     tables = {}
     for log in sorted(lake.rglob("_delta_log")):
         table = DeltaTable(str(log.parent))
@@ -97,7 +97,7 @@ def told(lake):
         tables[str(log.parent.relative_to(lake))] = {
             "rows": len(rows),
             "columns": {name: checksum(rows[name]) for name in rows.column_names},
-            "gone": sorted(every - live) if live else [],
+            "deleted": sorted(every - live) if live else [],
         }
     return tables
 
@@ -109,7 +109,7 @@ def main():
         make(lake, chance)
     else:
         step(lake, chance, number)
-    print(json.dumps(told(lake)), flush=True)
+    print(json.dumps(described(lake)), flush=True)
     # The libraries' threads do not survive an ordinary end.
     os._exit(0)
 

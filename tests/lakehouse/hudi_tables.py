@@ -252,9 +252,9 @@ class Table:
                 written.append(self.base(time, partition, group, now))
         self.commit(time, "commit", operation, written, schema=schema)
 
-    def replace(self, gone, rows, operation, schema=True):
+    def replace(self, replaced, rows, operation, schema=True):
         time, written = self.tick(), []
-        for at in gone:
+        for at in replaced:
             del self.groups[at]
         for partition, rows in self.parts(rows).items():
             half = len(rows) // 2 + 1
@@ -262,7 +262,7 @@ class Table:
                 group = self.group()
                 self.groups[partition, group] = rows
                 written.append(self.base(time, partition, group, rows))
-        self.commit(time, "replacecommit", operation, written, gone, schema)
+        self.commit(time, "replacecommit", operation, written, replaced, schema)
 
     def fail(self, rows, clean_up):
         """A write that breaks off, and may be rolled back."""
@@ -456,7 +456,7 @@ def step(tables, chance, number):
                 table.insert(rows_of(table, chance, first, 10))
 
 
-def told(tables):
+def described(tables):
     said = {}
     for name, table in tables.items():
         rows = [row for rows in table.groups.values() for row in rows]
@@ -466,7 +466,7 @@ def told(tables):
         said[name] = {
             "rows": len(rows),
             "columns": {name: checksum(rows[name]) for name in rows.column_names},
-            "gone": ["ghost000000", *sorted(every - live)] if len(rows) else [],
+            "deleted": ["ghost000000", *sorted(every - live)] if len(rows) else [],
         }
     return said
 
@@ -483,7 +483,7 @@ def main():
             table.start(lake, chance)
         step(tables, chance, number)
     account.write_bytes(pickle.dumps(tables))
-    print(json.dumps(told(tables)), flush=True)
+    print(json.dumps(described(tables)), flush=True)
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ def append(table, chance, first, count):
     table.append(rows_of(table, chance, first, count))
 
 
-def told(catalog):
+def described(catalog):
     tables = {}
     for name, place in TABLES.items():
         rows = catalog.load_table(name).scan().to_arrow()
@@ -100,7 +100,7 @@ def told(catalog):
         tables[name.replace(".", "/") if URI else place] = {
             "rows": len(rows),
             "columns": {column: checksum(rows[column]) for column in rows.column_names},
-            "gone": sorted(every - live) if live else [],
+            "deleted": sorted(every - live) if live else [],
         }
     return dict(sorted(tables.items()))
 
@@ -117,7 +117,7 @@ def main():
         make(catalog, lake, chance)
     else:
         step(catalog, chance, number)
-    print(json.dumps(told(catalog)), flush=True)
+    print(json.dumps(described(catalog)), flush=True)
     os._exit(0)
 
 

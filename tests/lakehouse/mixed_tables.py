@@ -196,8 +196,8 @@ def delete_equal(table, chance, kind):
     schema = Schema(table.schema().find_field(1), table.schema().find_field(6))
     like = next(iter(table.scan().plan_files())).file
     commit_deletes(table, [file_of_deletes(table, schema, {"id": ids, "at": times}, DataFileContent.EQUALITY_DELETES, kind, like, [1, 6])])
-    gone = set(zip(ids, times))
-    return rows.filter(pa.array([pair not in gone for pair in zip(rows["id"].to_pylist(), rows["at"].to_pylist())]))
+    deleted = set(zip(ids, times))
+    return rows.filter(pa.array([pair not in deleted for pair in zip(rows["id"].to_pylist(), rows["at"].to_pylist())]))
 
 
 def make(catalog, lake, chance):
@@ -250,10 +250,10 @@ def without_nulls(value):
             return value
 
 
-def told(name, rows):
+def described(name, rows):
     live = set(rows["secret"].to_pylist())
     every = {f"doomed{i:06}" for i in range(3, 240, 7) if i % 100 < 40}
-    return {"rows": len(rows), "columns": {column: check(rows[column]) for column in rows.column_names}, "gone": sorted(every - live)}
+    return {"rows": len(rows), "columns": {column: check(rows[column]) for column in rows.column_names}, "deleted": sorted(every - live)}
 
 
 def main():
@@ -270,7 +270,7 @@ def main():
     left = {}
     if number == 100:
         left = {"shop.mixed": delete_equal(catalog.load_table("shop.mixed"), chance, chance.choice(FORMATS))}
-    tables = {place: told(name, left[name] if name in left else catalog.load_table(name).scan().to_arrow()) for name, place in TABLES.items()}
+    tables = {place: described(name, left[name] if name in left else catalog.load_table(name).scan().to_arrow()) for name, place in TABLES.items()}
     print(json.dumps(dict(sorted(tables.items()))), flush=True)
     os._exit(0)
 

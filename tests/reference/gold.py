@@ -264,8 +264,8 @@ def main():
 
     def answered(question):
         database = question["db"].lower()
-        kind, told = kind_of(tokens_of(question["sql"]), bases[database], limn, tables[database])
-        return {"id": question["id"], "kind": kind, "told": told, "sql": question["sql"]}
+        kind, reason = kind_of(tokens_of(question["sql"]), bases[database], limn, tables[database])
+        return {"id": question["id"], "kind": kind, "reason": reason, "sql": question["sql"]}
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         answers = list(pool.map(answered, questions))

@@ -123,11 +123,11 @@ def main():
                 print(f"{corpus}/{name}\t{done.stderr.strip().splitlines()[-1:]}")
                 continue
             try:
-                told = list(compare(connection, paths, out))
+                compared = list(compare(connection, paths, out))
             except (duckdb.Error, TypeError) as error:
                 print(f"{corpus}/{name}\tDuckDB: {str(error).splitlines()[0]}")
                 continue
-            for column, kind, mine, theirs in told:
+            for column, kind, mine, theirs in compared:
                 all_columns += 1
                 agreed += mine == theirs
                 if mine != theirs:

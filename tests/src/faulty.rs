@@ -103,7 +103,7 @@ impl FaultyServer {
             async move {
                 while let Ok((client, _)) = listener.accept().await {
                     let shared = Arc::clone(&shared);
-                    // A client that is gone has no use for an answer.
+                    // A client that has left has no use for an answer.
                     tokio::spawn(async move { serve(&shared, client).await.ok() });
                 }
             }
@@ -276,8 +276,8 @@ async fn serve(shared: &Shared, mut client: TcpStream) -> io::Result<()> {
     }
 }
 
-/// A request, head and body, that asks the server to close the connection; none if the client is
-/// gone.
+/// A request, head and body, that asks the server to close the connection; none if the client
+/// has left.
 async fn read_request(client: &mut TcpStream) -> io::Result<Option<Vec<u8>>> {
     let mut read = Vec::new();
     let body = loop {

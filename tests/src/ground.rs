@@ -294,7 +294,7 @@ pub fn before(folder: &Path) {
     }
 }
 
-/// The edits: tables changed, gone, new, moved, and described in a sidecar.
+/// The edits: tables changed, removed, new, moved, and described in a sidecar.
 pub fn edit(folder: &Path) {
     lake::write(
         folder,

@@ -228,7 +228,7 @@ impl Killing {
 
     /// What is wrong with the index of this name after its job was killed, as it is and after the
     /// job has run again. Where the store is bad, tables that it did not let be read are as they
-    /// were. Returns the newest snapshot that the kill left, too. The index is gone then.
+    /// were. Returns the newest snapshot that the kill left, too. The index is removed then.
     pub fn check(&self, job: Job, name: &str, what: &str, store_is_bad: bool) -> (u64, Findings) {
         let index = self.ground.at(name);
         let mut found = Findings::default();

@@ -73,7 +73,7 @@ impl LlamaServer {
 
 impl Drop for LlamaServer {
     fn drop(&mut self) {
-        // Already gone is as good as killed.
+        // A process that has ended is as good as killed.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

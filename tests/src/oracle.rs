@@ -107,7 +107,7 @@ fn write(stream: &mut TcpStream, text: Option<String>) {
     };
     let body = body.to_string();
     let length = body.len();
-    // Who asked may be gone.
+    // The client may have left.
     let _ = write!(
         stream,
         "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"

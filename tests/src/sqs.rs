@@ -184,7 +184,7 @@ fn unsigned(service: &str) -> String {
 
 impl Drop for SqsServer {
     fn drop(&mut self) {
-        // Already gone is as good as killed.
+        // A process that has ended is as good as killed.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

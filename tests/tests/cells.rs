@@ -401,7 +401,7 @@ fn a_node_gives_each_caller_what_he_may_see() {
     let question = "amount of X-11987 in state late";
     let body = json!({"q": question, "tables": ["shop/orders"]});
     let by_command = shop.cells(question, "shop/orders");
-    // Who may see values has what the command has, the first time and the second.
+    // A caller who may see values has what the command has, the first time and the second.
     for _ in 0..2 {
         assert_eq!(ask(&all, &body).ok(), by_command);
     }

@@ -1,5 +1,5 @@
-//! Processes of a cluster and their key: who has it takes part, who has not costs the others
-//! nothing.
+//! Processes of a cluster and their key: whoever has it takes part, whoever has not costs the
+//! others nothing.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -18,8 +18,8 @@ fn night(lake: &Path, night: usize) {
         );
     }
     if night >= 6 {
-        let gone = lake.join(format!("sales/t{}.csv", 8 + night - 6));
-        fs::remove_file(gone).unwrap();
+        let removed = lake.join(format!("sales/t{}.csv", 8 + night - 6));
+        fs::remove_file(removed).unwrap();
     }
 }
 

@@ -126,7 +126,7 @@ fn a_text_is_added_listed_and_taken_back() {
 }
 
 #[test]
-fn a_text_of_a_table_that_is_gone_can_be_taken_back() {
+fn a_text_of_a_removed_table_can_be_taken_back() {
     let desk = Desk::new();
     for words in ["It counts customers.", "Ask Berta."] {
         desk.change(&["add", "crm/churn", words]);

@@ -118,7 +118,7 @@ fn measured(index: &Path, held: &Held, seed: u64) -> f64 {
 
 fn xxh(text: &str) -> u64 {
     // The low half is as good as the whole.
-    limn_segment::text_hash(text) as u64
+    limn_segment::TextHash::of(text).0 as u64
 }
 
 /// The name of a kind of values, and the n-th of them.

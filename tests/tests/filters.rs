@@ -103,7 +103,7 @@ fn filters_hold_until_others_are_said() {
         "{other:?}"
     );
 
-    // Others take their place, and tables go as if their files were gone.
+    // Others take their place, and tables go as if their files were removed.
     let others = ground.run(&["--include", "sales"]).ok();
     assert_eq!(ground.tables(), ["sales/2024/c", "sales/b"]);
     assert_eq!(

@@ -6,8 +6,8 @@
 //! one that does not.
 //!
 //! The report takes minutes:
-//! `LIMN_INJECTION_MODELS=smollm2-135m,qwen2.5-coder-1.5b infra/test --test injection -- --ignored --nocapture`;
-//! it is written to `tests/bench/results`.
+//! `LIMN_INJECTION_MODELS=smollm2-135m,qwen2.5-coder-1.5b infra/test --test injection -- --ignored
+//! --nocapture`; it is written to `tests/bench/results`.
 
 use std::fs;
 use std::sync::Arc;

@@ -149,7 +149,7 @@ fn a_score_is_the_sum_of_its_shares() {
 }
 
 #[test]
-fn a_node_tells_of_joins_to_who_may_see_values() {
+fn a_node_shows_joins_to_who_may_see_values() {
     let scratch = shop();
     let index = scratch.path().join("index");
     let keys = scratch.path().join("keys.json");
@@ -214,7 +214,7 @@ fn a_backup_comes_after_what_it_is_a_part_of() {
     lake::write(&lake, "archive/old_customers.csv", &more);
     index_hashed(&lake, &index, &[]).ok();
     assert_eq!(found("D900", &[])[0], "archive/old_customers");
-    // Who asks for the backup finds it.
+    // A question for the backup finds it.
     assert_eq!(
         found("backup customers old", &[])[0],
         "backup/customers_old"

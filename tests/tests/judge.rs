@@ -101,7 +101,7 @@ fn a_judge_is_asked_when_it_is_wanted_and_no_search_is_lost_to_it() {
     let shown = place.limn(&["search", QUESTION, "--judge", "llm"]);
     assert!(shown.stdout.contains("judged "), "{shown:?}");
 
-    let gone = [
+    let unreachable = [
         "--judge",
         "llm",
         "--model",
@@ -113,7 +113,7 @@ fn a_judge_is_asked_when_it_is_wanted_and_no_search_is_lost_to_it() {
         "--endpoint-attempts",
         "1",
     ];
-    let answer = place.limn(&[&search[..], &gone].concat()).ok();
+    let answer = place.limn(&[&search[..], &unreachable].concat()).ok();
     assert!(
         judged(&answer).iter().all(|word| word.is_null()),
         "{answer}"

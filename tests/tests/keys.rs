@@ -45,8 +45,8 @@ fn changes_by_processes_at_the_same_time_are_all_made() {
     assert_eq!((made.len(), &found), (24, &wanted));
 
     // Half are taken out while others are added.
-    let (gone, stay) = made.split_at(12);
-    let removals = gone
+    let (removed, stay) = made.split_at(12);
+    let removals = removed
         .iter()
         .map(|(_, id)| start(&["keys", "remove", id, "--keys", &file]));
     let additions: Vec<String> = (0..12).map(|n| format!("later {n}")).collect();
@@ -71,7 +71,7 @@ fn a_file_keeps_its_owner_and_its_mode() {
     assert_eq!(about().permissions().mode() & 0o7777, 0o600);
     let own = (about().uid(), about().gid());
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-    // Who may give files away, gives this one to the user that a node runs as.
+    // A user who may give files away gives this one to the user that a node runs as.
     let owner = match chown(&path, Some(12_345), Some(23_456)) {
         Ok(()) => (12_345, 23_456),
         Err(_) => own,

@@ -99,8 +99,8 @@ fn fields_within_mapped_columns_have_the_names_of_today() {
     ];
     assert_eq!(rows, expected);
     let shown = shown(&index).to_string();
-    for gone in ["street", "geo", "forgotten", "code"] {
-        assert!(!shown.contains(gone), "{gone}: {shown}");
+    for dropped in ["street", "geo", "forgotten", "code"] {
+        assert!(!shown.contains(dropped), "{dropped}: {shown}");
     }
     let found = limn(&["search", "forgotten", "--index", text(&index), "--json"]).ok();
     assert!(!found.to_string().contains("forgotten 1"), "{found}");

@@ -1,4 +1,4 @@
-//! A lake narrated by a real model behind an endpoint: killed, gone on with, and left alone.
+//! A lake narrated by a real model behind an endpoint: killed, resumed, and left alone.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -55,7 +55,7 @@ fn stations(lake: &Path, tables: usize) {
 }
 
 #[test]
-fn an_interrupted_run_says_what_it_keeps_and_is_gone_on_with() {
+fn an_interrupted_run_says_what_it_keeps_and_is_resumed() {
     let server = LlamaServer::start();
     let scratch = TempDir::new().unwrap();
     let (lake, index) = (
@@ -126,7 +126,7 @@ fn an_interrupted_run_says_what_it_keeps_and_is_gone_on_with() {
 }
 
 #[test]
-fn a_run_killed_while_it_narrates_is_gone_on_with() {
+fn a_run_killed_while_it_narrates_is_resumed() {
     let server = LlamaServer::start();
     let scratch = TempDir::new().unwrap();
     let (lake, index) = (

@@ -116,7 +116,7 @@ fn copies_are_one_result_and_the_one_in_use_stands_for_them() {
         shown.stdout
     );
 
-    // What is gone stands for nothing, and an index that is kept answers as one made anew.
+    // What was removed stands for nothing, and an index that is kept answers as one made anew.
     std::fs::remove_file(ground.lake().join("sales/2024/orders.csv")).unwrap();
     lake::write(
         &ground.lake(),

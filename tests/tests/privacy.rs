@@ -262,7 +262,7 @@ fn an_index_without_any_values_finds_tables_by_their_names() {
 }
 
 #[test]
-fn values_of_a_table_that_is_held_back_are_gone_as_well() {
+fn values_of_a_table_that_is_held_back_are_removed_as_well() {
     let folder = TempDir::new().unwrap();
     let (lake_path, index) = (folder.path().join("lake"), folder.path().join("index"));
     lake(&lake_path);

@@ -166,7 +166,8 @@ fn what_a_join_leaves_out_and_what_a_set_lacks_are_said() {
     }
 }
 
-/// A view has the columns and some of the rows of its table, a backup of row numbers the same columns.
+/// A view has the columns and some of the rows of its table, a backup of row numbers the same
+/// columns.
 #[test]
 fn a_view_and_a_backup_stand_beside_no_table_of_theirs() {
     let folder = tempfile::tempdir().unwrap();

@@ -115,7 +115,7 @@ fn a_file_of_rows_is_one_like_others() {
 }
 
 #[test]
-fn a_lake_that_has_changed_is_told_with_the_command_that_helps() {
+fn a_lake_that_has_changed_is_reported_with_the_command_that_helps() {
     let asked = Asked::new();
     let counted = asked.sql("SELECT count(*) FROM orders", &["--json"]).ok();
     let note = "'orders' was answered from the index: its files were not looked at";

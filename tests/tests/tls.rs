@@ -77,7 +77,7 @@ async fn both_versions(node: &Node, certificate: &Certificate) {
     }
     assert_eq!(answers[0], answers[1]);
     assert!(answers[0][0]["table"].is_string());
-    // Who speaks without TLS is not answered.
+    // A client that speaks without TLS is not answered.
     let plain = node.url.replace("https://", "http://");
     assert!(reqwest::get(plain).await.is_err());
 }

@@ -241,8 +241,8 @@ async fn a_queue_that_is_away_is_asked_again() {
         .await;
     let burst = timeout(PATIENCE, bursts.next()).await.unwrap().unwrap();
     drop(server);
-    let gone = burst.done().await.unwrap_err();
-    assert!(gone.is_retryable(), "{gone}");
+    let error = burst.done().await.unwrap_err();
+    assert!(error.is_retryable(), "{error}");
     let waiting = timeout(Duration::from_secs(3), bursts.next()).await;
     assert!(waiting.is_err(), "the watch goes on");
 }

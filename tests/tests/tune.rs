@@ -155,7 +155,8 @@ fn weights_are_kept_where_they_help_and_hold_until_they_are_taken_out() {
     let said = ground.run("tune", &["--show"]).stdout;
     assert!(said.contains("fitted to 60 questions on 20"), "{said}");
 
-    // A run over the same lake publishes nothing; one over another lake, and a compaction, keep them.
+    // A run over the same lake publishes nothing; one over another lake, and a compaction, keep
+    // them.
     assert_eq!(ground.index("index").ok()["snapshot"], 2);
     ground.write("lake/later.csv", "later,things\n1,2\n");
     ground.index("index").code_is(0);
@@ -289,7 +290,7 @@ fn feedback_that_contradicts_itself_is_left_out() {
 }
 
 #[tokio::test]
-async fn weights_that_cannot_be_used_are_told_and_limns_own_hold() {
+async fn weights_that_cannot_be_used_are_reported_and_limns_own_hold() {
     let ground = Ground::new();
     let before = ground.search("index", &[]);
     let unusable = json!({"version": 1, "weights": {"meaning": 0.1, "covered": -3.0, "name": 0.1, "contexts": 0.1},

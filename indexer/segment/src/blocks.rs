@@ -14,7 +14,7 @@ use crate::directory::SectionFile;
 use crate::error::SegmentError;
 use crate::format_error::FormatError;
 use crate::spill::{Numbers, spilled};
-use crate::table::{BlockKind, Field};
+use crate::table::{BlockKind, Field, TextHash};
 
 /// A frame is closed when it holds this much text.
 const FRAME: usize = 16 << 10;
@@ -52,7 +52,7 @@ impl BlockWriter {
         has_vector: bool,
         lengths: [u32; 4],
         text: &str,
-        hash: u128,
+        hash: TextHash,
     ) -> Result<(), FormatError> {
         if text.len() > MAX_TEXT {
             return Err(FormatError::LongText {
@@ -69,7 +69,7 @@ impl BlockWriter {
             all.push(length);
         }
         self.text_lengths.push(text.len() as u32);
-        self.hashes.extend_from_slice(&hash.to_le_bytes());
+        self.hashes.extend_from_slice(&hash.to_bytes());
         self.open.extend_from_slice(text.as_bytes());
         self.open_blocks += 1;
         Ok(())

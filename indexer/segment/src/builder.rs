@@ -15,7 +15,7 @@ use crate::languages::TableLanguages;
 use crate::layout::{CHUNK, Contents, Extent, Section, seal, section};
 use crate::lexical::{BlockTerms, LexicalWriter};
 use crate::snapshot::{SegmentEntry, nonce};
-use crate::table::{BlockKind, Shard, TableBlocks, TableContent, TableKey};
+use crate::table::{BlockKind, Shard, TableBlocks, TableContent, TableKey, TextHash};
 use crate::tables::TableWriter;
 use crate::values::TableValues;
 use crate::values::writer::{ValueSections, ValueWriter};
@@ -155,7 +155,7 @@ pub fn build_segment(
 pub(crate) struct WrittenBlock<'a> {
     pub(crate) kind: BlockKind,
     pub(crate) text: &'a str,
-    pub(crate) hash: u128,
+    pub(crate) hash: TextHash,
     pub(crate) terms: BlockTerms,
     pub(crate) vector: Option<&'a [f16]>,
 }

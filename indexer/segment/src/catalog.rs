@@ -88,8 +88,8 @@ impl TableRecord {
         files.filter(|file| file.since_sample != Some(SinceSample::Went) && !file.no_table)
     }
 
-    /// Rows of the files that came or went since the table's profiles and texts were made: these say
-    /// nothing of them as yet.
+    /// Rows of the files that came or went since the table's profiles and texts were made: these
+    /// say nothing of them as yet.
     #[must_use]
     pub fn rows_since_sample(&self) -> u64 {
         let files = self.files.iter().filter(|file| file.since_sample.is_some());
@@ -161,7 +161,7 @@ impl TableRecord {
     /// that held until then.
     ///
     /// A table may move to another group of files (a lone file becomes a directory): that the old
-    /// group is gone says nothing about it.
+    /// group was removed says nothing about it.
     pub(crate) fn holds_after(&self, before: Option<&TableRecord>) -> bool {
         holds_after(self.stand(), before.map(TableRecord::stand))
     }

@@ -2,7 +2,7 @@
 //!
 //! A file is read by the names of its columns, those of [`TableRecord`]; of what it does not have,
 //! the record's default stands. What a caller does not ask for is not decoded, and rows come a
-//! batch at a time: who keeps little of each needs little memory, however large the file.
+//! batch at a time: a reader that keeps little of each needs little memory, however large the file.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

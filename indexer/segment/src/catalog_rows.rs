@@ -5,12 +5,9 @@
 //! copied but what the records keep: an index of a million tables is opened at the speed at which
 //! this goes.
 
-use std::ops::Range;
+mod columns;
 
-use arrow::array::{
-    Array, ArrowPrimitiveType, BinaryArray, BooleanArray, ListArray, PrimitiveArray, RecordBatch,
-    StringArray, StructArray,
-};
+use arrow::array::{BinaryArray, RecordBatch, StructArray};
 use arrow::datatypes::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 
 use crate::catalog::{
@@ -19,6 +16,7 @@ use crate::catalog::{
 };
 use crate::format_error::FormatError;
 use crate::sketches::{Sketches, of_columns, of_file};
+use columns::{Flags, Lists, Numbers, Of, TextLists, Texts};
 
 /// The records of a batch.
 pub(crate) fn records(batch: &RecordBatch) -> Result<Vec<TableRecord>, FormatError> {
@@ -93,177 +91,6 @@ pub(crate) fn records(batch: &RecordBatch) -> Result<Vec<TableRecord>, FormatErr
         })
     };
     (0..batch.num_rows()).map(record).collect()
-}
-
-fn column_error(column: &str, problem: impl Into<String>) -> FormatError {
-    FormatError::Column {
-        column: column.to_owned(),
-        problem: problem.into(),
-    }
-}
-
-/// The columns of a struct, or of all rows.
-struct Of<'a>(&'a StructArray);
-
-impl<'a> Of<'a> {
-    fn column<A: 'static>(&self, name: &str) -> Result<Option<&'a A>, FormatError> {
-        let Some(column) = self.0.column_by_name(name) else {
-            return Ok(None);
-        };
-        let typed = column.as_any().downcast_ref::<A>();
-        typed
-            .map(Some)
-            .ok_or_else(|| column_error(name, format!("is of type {}", column.data_type())))
-    }
-
-    fn texts(&self, name: &str) -> Result<Texts<'a>, FormatError> {
-        self.column(name).map(Texts)
-    }
-
-    fn flags(&self, name: &str) -> Result<Flags<'a>, FormatError> {
-        self.column(name).map(Flags)
-    }
-
-    fn numbers<P: ArrowPrimitiveType>(&self, name: &str) -> Result<Numbers<'a, P>, FormatError> {
-        self.column(name).map(Numbers)
-    }
-
-    /// A column of lists of structs, of which `item` finds the columns.
-    fn structs<T>(
-        &self,
-        name: &str,
-        item: impl FnOnce(Of<'a>) -> Result<T, FormatError>,
-    ) -> Result<Lists<'a, Option<T>>, FormatError> {
-        let lists: Option<&ListArray> = self.column(name)?;
-        let items = lists.map(|lists| {
-            let items = lists.values().as_any().downcast_ref::<StructArray>();
-            item(Of(
-                items.ok_or_else(|| column_error(name, "holds no structs"))?
-            ))
-        });
-        Ok(Lists {
-            lists,
-            items: items.transpose()?,
-        })
-    }
-
-    /// A column of structs, if there is one.
-    fn one(&self, name: &str) -> Result<Option<Of<'a>>, FormatError> {
-        Ok(self.column(name)?.map(Of))
-    }
-
-    /// A column of lists of texts.
-    fn texts_of(&self, name: &str) -> Result<Lists<'a, Option<Texts<'a>>>, FormatError> {
-        let Lists { lists, items } = self.lists(name)?;
-        let items = items.map(|texts| Texts(Some(texts)));
-        Ok(Lists { lists, items })
-    }
-
-    /// A column of lists of values of some type.
-    fn lists<A: 'static>(&self, name: &str) -> Result<Lists<'a, Option<&'a A>>, FormatError> {
-        let lists: Option<&ListArray> = self.column(name)?;
-        let items = lists.map(|lists| {
-            let items = lists.values().as_any().downcast_ref::<A>();
-            items.ok_or_else(|| column_error(name, format!("is of type {}", lists.data_type())))
-        });
-        Ok(Lists {
-            lists,
-            items: items.transpose()?,
-        })
-    }
-
-    /// A column of lists of lists of texts.
-    fn lists_of_texts(&self, name: &str) -> Result<TextLists<'a>, FormatError> {
-        let wrong = || column_error(name, "holds no lists of texts");
-        let lists: Option<&ListArray> = self.column(name)?;
-        let items = lists.map(|lists| {
-            let inner = lists.values().as_any().downcast_ref::<ListArray>();
-            let inner = inner.ok_or_else(wrong)?;
-            let texts = inner.values().as_any().downcast_ref::<StringArray>();
-            Ok::<_, FormatError>(Lists {
-                lists: Some(inner),
-                items: Texts(Some(texts.ok_or_else(wrong)?)),
-            })
-        });
-        Ok(Lists {
-            lists,
-            items: items.transpose()?,
-        })
-    }
-}
-
-struct Texts<'a>(Option<&'a StringArray>);
-
-impl Texts<'_> {
-    fn get(&self, row: usize) -> Option<String> {
-        let column = self.0.filter(|column| column.is_valid(row))?;
-        Some(column.value(row).to_owned())
-    }
-
-    fn text(&self, row: usize) -> String {
-        self.get(row).unwrap_or_default()
-    }
-}
-
-struct Flags<'a>(Option<&'a BooleanArray>);
-
-impl Flags<'_> {
-    fn get(&self, row: usize) -> bool {
-        let column = self.0.filter(|column| column.is_valid(row));
-        column.is_some_and(|column| column.value(row))
-    }
-}
-
-struct Numbers<'a, P: ArrowPrimitiveType>(Option<&'a PrimitiveArray<P>>);
-
-impl<P: ArrowPrimitiveType> Numbers<'_, P> {
-    fn get(&self, row: usize) -> Option<P::Native> {
-        let column = self.0.filter(|column| column.is_valid(row))?;
-        Some(column.value(row))
-    }
-}
-
-/// A column of lists, and what they are lists of.
-struct Lists<'a, T> {
-    lists: Option<&'a ListArray>,
-    items: T,
-}
-
-type TextLists<'a> = Lists<'a, Option<Lists<'a, Texts<'a>>>>;
-
-impl<T> Lists<'_, T> {
-    /// The items of a row's list.
-    fn range(&self, row: usize) -> Range<usize> {
-        match self.lists.filter(|lists| lists.is_valid(row)) {
-            Some(lists) => {
-                let offsets = lists.value_offsets();
-                offsets[row] as usize..offsets[row + 1] as usize
-            }
-            None => 0..0,
-        }
-    }
-}
-
-impl<T> Lists<'_, Option<T>> {
-    fn all<R>(
-        &self,
-        row: usize,
-        record: impl Fn(&T, usize) -> Result<R, FormatError>,
-    ) -> Result<Vec<R>, FormatError> {
-        match &self.items {
-            Some(items) => self.range(row).map(|at| record(items, at)).collect(),
-            None => Ok(Vec::new()),
-        }
-    }
-}
-
-impl Lists<'_, Option<Texts<'_>>> {
-    fn texts(&self, row: usize) -> Vec<String> {
-        let items = self.items.as_ref();
-        items.map_or(Vec::new(), |texts| {
-            self.range(row).map(|at| texts.text(at)).collect()
-        })
-    }
 }
 
 struct Keys<'a> {

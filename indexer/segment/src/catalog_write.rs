@@ -54,7 +54,7 @@ pub fn write_catalog(records: &[TableRecord]) -> Result<Bytes, SegmentError> {
         .set_statistics_enabled(EnabledStatistics::None)
         .set_column_statistics_enabled(ColumnPath::from("lake"), EnabledStatistics::Chunk)
         .set_column_statistics_enabled(ColumnPath::from("name"), EnabledStatistics::Chunk)
-        // Small enough that who reads some tables unpacks few others.
+        // Small enough that a reader of some tables unpacks few others.
         .set_max_row_group_row_count(Some(BATCH_ROWS))
         .set_created_by("limn".to_owned())
         .set_key_value_metadata(Some(vec![KeyValue::new(

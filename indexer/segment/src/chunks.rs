@@ -10,16 +10,15 @@
 //! may get a successor, when the cache needs its room: the file of now is a *generation*. Whoever
 //! has a slice keeps the generation that it is of.
 
+mod generation;
 mod past;
 
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
-use limn_store::Store;
 use tantivy::directory::OwnedBytes;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -28,8 +27,9 @@ use crate::cache_folder::Unnamed;
 use crate::error::SegmentError;
 use crate::fetch;
 use crate::layout::CHUNK;
-use crate::lexical::OpenLexical;
 use crate::map::{map, read_ahead};
+
+pub(crate) use generation::{Generation, Remote};
 
 /// Remote reads are rounded to windows of so many chunks (1 MiB): a request's latency costs more
 /// than its neighbours' bytes.
@@ -54,33 +54,6 @@ pub(crate) struct ChunkedFile {
     pub(crate) own: OnceLock<Weak<ChunkedFile>>,
 }
 
-/// Where missing chunks come from and go to.
-pub(crate) struct Remote {
-    pub(crate) store: Store,
-    pub(crate) path: String,
-    /// Where the tail begins that opening needs.
-    pub(crate) tail: usize,
-    /// `None` for a temporary file.
-    pub(crate) place: Option<Place>,
-}
-
-/// The file of now.
-pub(crate) struct Generation {
-    number: u64,
-    /// The file from `base` on; only ready chunks may be looked at.
-    bytes: OwnedBytes,
-    /// 0, but for a tail in memory.
-    base: usize,
-    /// Where chunks are written; `None` if all are there, or there is no room for them.
-    file: Option<File>,
-    /// Whether chunks may be there that an earlier process wrote.
-    is_adopted: bool,
-    ready: Vec<AtomicU64>,
-    /// Held while fetching, so that no chunk is fetched or written twice.
-    fetching: Mutex<()>,
-    pub(crate) opened: Opened,
-}
-
 /// What became of chunks that were wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fetched {
@@ -90,68 +63,6 @@ enum Fetched {
     Renewed,
     /// There is no room for them.
     NoRoom,
-}
-
-/// What was made of a file's bytes, holds slices of it and goes with it.
-#[derive(Default)]
-pub(crate) struct Opened {
-    pub(crate) lexical: OnceLock<OpenLexical>,
-}
-
-impl Generation {
-    /// A file with all its chunks, or (where there is one to be written) with some.
-    pub(crate) fn new(
-        number: u64,
-        bytes: OwnedBytes,
-        file: Option<File>,
-        is_adopted: bool,
-    ) -> Generation {
-        let words = bytes.len().div_ceil(CHUNK).div_ceil(64);
-        Generation {
-            number,
-            bytes,
-            base: 0,
-            file,
-            is_adopted,
-            ready: (0..words).map(|_| AtomicU64::new(0)).collect(),
-            fetching: Mutex::new(()),
-            opened: Opened::default(),
-        }
-    }
-
-    /// No file at all: the tail in memory, which begins at `base`. All else is read past it.
-    pub(crate) fn in_memory(tail: &[u8], base: usize) -> Generation {
-        let size = base + tail.len();
-        let words = size.div_ceil(CHUNK).div_ceil(64);
-        Generation {
-            base,
-            ready: (0..words).map(|_| AtomicU64::new(0)).collect(),
-            ..Generation::new(0, OwnedBytes::new(tail.to_vec()), None, false)
-        }
-    }
-
-    /// Bytes of the whole file.
-    fn size(&self) -> usize {
-        self.base + self.bytes.len()
-    }
-
-    /// A range of the file that is there.
-    fn part(&self, range: Range<usize>) -> OwnedBytes {
-        self.bytes
-            .slice(range.start - self.base..range.end - self.base)
-    }
-
-    fn is_ready(&self, chunk: usize) -> bool {
-        self.ready
-            .get(chunk / 64)
-            .is_some_and(|word| word.load(Ordering::Acquire) >> (chunk % 64) & 1 == 1)
-    }
-
-    fn set_ready(&self, chunk: usize) {
-        if let Some(word) = self.ready.get(chunk / 64) {
-            word.fetch_or(1 << (chunk % 64), Ordering::Release);
-        }
-    }
 }
 
 impl std::fmt::Debug for ChunkedFile {

@@ -114,7 +114,7 @@ impl PartialOrd for Near {
     }
 }
 
-/// Where everything of a checked graph is. The bytes stay where they are: who walks brings them.
+/// Where everything of a checked graph is. The bytes stay where they are: a walk brings them.
 ///
 /// Node by node, in the order of rows: key (u64), level (u16), and for each level from the ground
 /// up the number of links (u32) and room for as many as there may be (u32 each).

@@ -204,7 +204,7 @@ pub(crate) async fn follow<T: HeldValue, R: Rows<T> + Send + Sync>(
                 .bytes
                 .saturating_add(entry.rows.saturating_mul(ROW_IN_FLIGHT));
             let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
-            // It is never closed. Who waits is served in order, the order in which the files are
+            // It is never closed. Waiters are served in order, the order in which the files are
             // wanted.
             let permit = room.acquire_many(kib.min(KIB_IN_FLIGHT)).await;
             let rows = read_file(index, &entry, file, kept).await?;

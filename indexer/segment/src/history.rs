@@ -96,7 +96,7 @@ impl IndexStore {
     ///
     /// # Errors
     /// Store errors, and `newest`'s catalog being unreadable; where an older snapshot is damaged or
-    /// gone the history ends ([`TableHistory::end`]).
+    /// missing the history ends ([`TableHistory::end`]).
     pub async fn history(
         &self,
         newest: &Snapshot,
@@ -162,9 +162,9 @@ impl IndexStore {
 
     /// What a table was before the snapshot in which it appeared under its name: the table of
     /// another name that went there and had the same files, and the snapshot in which it still was.
-    /// Only tables that are `seen` are looked at, and of many that went at once [`GONE_LOOKED_AT`],
-    /// those first whose names end alike. `None` also where the files of before are damaged or
-    /// gone.
+    /// Only tables that are `seen` are looked at, and of many that went at once
+    /// [`REMOVED_LOOKED_AT`], those first whose names end alike. `None` also where the files of
+    /// before are damaged or missing.
     ///
     /// Two reads, one of each catalog file that the snapshot added, and one of each older one of
     /// the shards of tables that went.
@@ -312,8 +312,9 @@ impl Seen {
 impl HistoryEnd {
     /// Why an older snapshot could not be looked at; what may be otherwise next time is an error.
     fn at(error: SegmentError) -> Result<HistoryEnd, SegmentError> {
-        let is_gone = error.is_absence() || matches!(error, SegmentError::NoSuchSnapshot { .. });
-        if is_gone {
+        let is_collected =
+            error.is_absence() || matches!(error, SegmentError::NoSuchSnapshot { .. });
+        if is_collected {
             return Ok(HistoryEnd::Collected);
         }
         let is_final = error.is_damage() || matches!(error, SegmentError::NewerFormat { .. });

@@ -16,6 +16,7 @@ use crate::codec::{Cursor, put_number};
 use crate::error::SegmentError;
 use crate::format_error::FormatError;
 use crate::index_store::IndexStore;
+use crate::table::TextHash;
 
 /// Folder of the files of all embedders.
 pub(crate) const FOLDER: &str = "cache/vectors";
@@ -26,8 +27,8 @@ const HASH: usize = 16;
 /// Length of the checksum that ends a file.
 const CHECKSUM: usize = 8;
 
-/// A vector and the [`text_hash`](crate::text_hash) of the text that it is of.
-pub type KeptVector = (u128, Vec<f16>);
+/// A vector and the hash of the text that it is of.
+pub type KeptVector = (TextHash, Vec<f16>);
 
 fn folder(embedder: &str, dimensions: usize) -> String {
     let name = format!("{embedder} {dimensions}");
@@ -40,7 +41,7 @@ fn write(dimensions: usize, vectors: &[KeptVector]) -> Bytes {
     put_number(&mut bytes, dimensions as u64);
     put_number(&mut bytes, vectors.len() as u64);
     for (hash, _) in vectors {
-        bytes.extend_from_slice(&hash.to_le_bytes());
+        bytes.extend_from_slice(&hash.to_bytes());
     }
     for value in vectors.iter().flat_map(|(_, vector)| vector) {
         bytes.extend_from_slice(&value.to_le_bytes());
@@ -72,7 +73,7 @@ fn read(dimensions: usize, bytes: &[u8]) -> Result<Vec<KeptVector>, FormatError>
     let hashes = hashes.chunks_exact(HASH).map(|hash| {
         let mut bytes = [0; HASH];
         bytes.copy_from_slice(hash);
-        u128::from_le_bytes(bytes)
+        TextHash::from_bytes(bytes)
     });
     let vectors = vectors.chunks_exact(row.max(1)).map(|row| {
         let values = row.chunks_exact(2);
@@ -149,7 +150,12 @@ mod tests {
 
     fn vectors() -> Vec<KeptVector> {
         (0..5u128)
-            .map(|i| (i << 100 | i, vec![f16::from_f32(i as f32), f16::NEG_ONE]))
+            .map(|i| {
+                (
+                    TextHash(i << 100 | i),
+                    vec![f16::from_f32(i as f32), f16::NEG_ONE],
+                )
+            })
             .collect()
     }
 

@@ -179,8 +179,7 @@ pub use snapshot::{
 };
 pub use spill::{Numbers, Spilled, spilled};
 pub use table::{
-    Block, BlockKind, Field, KeyRef, Shard, TableBlocks, TableContent, TableKey, is_under,
-    text_hash,
+    Block, BlockKind, Field, KeyRef, Shard, TableBlocks, TableContent, TableKey, TextHash, is_under,
 };
 pub use tables::{SegmentTable, SegmentTables};
 pub use values::{ColumnValues, PublishedFile, TableValues};

@@ -307,7 +307,7 @@ impl PackedTables {
     }
 
     /// The table of a row, of whatever number below [`PackedTables::len`]; `None` if the row says
-    /// that it is gone.
+    /// that it was removed.
     #[must_use]
     pub fn table(&self, number: usize) -> Option<TableFacts<'_>> {
         let row = self.row(number).filter(|row| !row.removed)?;

@@ -2,7 +2,7 @@
 //!
 //! A snapshot's number must not come free while it is the highest: one writer may have passed it
 //! over and be about to publish the number after it, and another would take the number itself; both
-//! would have gone on from the same snapshot, and both would win. So the newest whole snapshot is
+//! would have continued from the same snapshot, and both would win. So the newest whole snapshot is
 //! published again first, under a number above all that are damaged.
 
 use limn_store::StoreErrorKind;

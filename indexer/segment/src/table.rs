@@ -72,7 +72,7 @@ impl KeyRef<'_> {
         }
     }
 
-    /// Puts it into a key that is there: who looks at many of them makes no text for each.
+    /// Puts it into a key that is there: looking at many of them makes no text for each.
     pub fn write_to(self, key: &mut TableKey) {
         key.lake.clear();
         key.lake.push_str(self.lake);
@@ -208,8 +208,8 @@ pub struct Block {
 impl Block {
     /// Hash of the text: what vectors are cached by.
     #[must_use]
-    pub fn text_hash(&self) -> u128 {
-        text_hash(&self.text)
+    pub fn text_hash(&self) -> TextHash {
+        TextHash::of(&self.text)
     }
 }
 
@@ -223,9 +223,23 @@ pub fn is_under(name: &str, path: &str) -> bool {
 }
 
 /// xxh3-128 of a text: the key under which its vector is cached and found again in a segment.
-#[must_use]
-pub fn text_hash(text: &str) -> u128 {
-    xxhash_rust::xxh3::xxh3_128(text.as_bytes())
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TextHash(pub u128);
+
+impl TextHash {
+    /// The hash of a text.
+    #[must_use]
+    pub fn of(text: &str) -> TextHash {
+        TextHash(xxhash_rust::xxh3::xxh3_128(text.as_bytes()))
+    }
+
+    pub(crate) fn to_bytes(self) -> [u8; 16] {
+        self.0.to_le_bytes()
+    }
+
+    pub(crate) fn from_bytes(bytes: [u8; 16]) -> TextHash {
+        TextHash(u128::from_le_bytes(bytes))
+    }
 }
 
 /// A table with all its blocks: what the pipeline sends to the shard that holds the table.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use limn_store::StoreErrorKind;
 use serde::Serialize;
 use thiserror::Error;
-use xxhash_rust::xxh3::xxh3_128;
 
 use crate::catalog::TableRecord;
 use crate::deletes::Deletes;
@@ -14,6 +13,7 @@ use crate::error::SegmentError;
 use crate::index_store::IndexStore;
 use crate::reader::SegmentReader;
 use crate::snapshot::{SegmentEntry, Snapshot};
+use crate::table::TextHash;
 use crate::tables::SegmentTables;
 
 /// What was verified of a snapshot, and what is wrong.
@@ -151,7 +151,7 @@ impl IndexStore {
 fn check_segment(reader: &SegmentReader) -> Result<(), SegmentError> {
     reader.verify_bytes()?;
     for block in 0..reader.block_count() {
-        if xxh3_128(reader.text(block)?.as_bytes()) != reader.text_hash(block)? {
+        if TextHash::of(&reader.text(block)?) != reader.text_hash(block)? {
             return Err(SegmentError::damaged(
                 reader.path(),
                 format!("the text of block {block} does not have its hash"),

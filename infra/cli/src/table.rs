@@ -36,8 +36,8 @@ impl Table {
         self.write_cut(out, |cell, width, _| fit(cell, width))
     }
 
-    /// The same, where what reads a pipe, too, gets long cells cut: but for those of the last column,
-    /// behind which nothing is to be aligned.
+    /// The same, where what reads a pipe, too, gets long cells cut: but for those of the last
+    /// column, behind which nothing is to be aligned.
     pub fn write_aligned(&self, out: &mut impl Write) -> io::Result<()> {
         self.write_cut(out, |cell, width, is_last| match is_last {
             true => fit(cell, width),

@@ -12,6 +12,8 @@
 //! of JSON is printed; where a machine is shared, its CPU seconds say more than its wall seconds.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod synthetic;
+
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::mpsc;
@@ -28,39 +30,12 @@ use timely::dataflow::ProbeHandle;
 use timely::worker::Worker;
 use xxhash_rust::xxh3::xxh3_128;
 
-const AREAS: [&str; 8] = [
-    "sales",
-    "finance",
-    "logistics",
-    "support",
-    "energy",
-    "clinic",
-    "fleet",
-    "web",
-];
-const THINGS: [&str; 8] = [
-    "orders",
-    "invoices",
-    "visits",
-    "sessions",
-    "shipments",
-    "payments",
-    "readings",
-    "events",
-];
+use synthetic::{AREAS, THINGS, drawn};
+
 /// One object of so many is edited.
 const EDITED: u64 = 1000;
 /// What stands for the settings of a run.
 const SETTINGS: MemberId = MemberId(0x5e77_1465);
-
-/// A number that looks drawn by chance, of two others.
-fn drawn(a: u64, b: u64) -> u64 {
-    // SplitMix64.
-    let mut x = (a << 32 ^ b).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
-}
 
 /// What happened to an object since it was published.
 #[derive(Clone, Copy, PartialEq, Eq)]

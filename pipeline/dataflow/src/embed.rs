@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use half::f16;
 use limn_formats::Held;
 use limn_models::{Embedder, EmbeddingService};
-use limn_segment::{Block, BlockKind, Field, IndexStore, SegmentReader, TableValues, text_hash};
+use limn_segment::{Block, BlockKind, Field, IndexStore, SegmentReader, TableValues, TextHash};
 use limn_summary::TextBlock;
 use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
@@ -118,7 +118,7 @@ impl BlockEmbedder {
         for (index, block) in texts.iter().enumerate() {
             if block.kind != limn_summary::BlockKind::Cells {
                 Progress::add(&self.progress.blocks_wanted, 1);
-                vectors[index] = match replaced.get(&text_hash(&block.text)) {
+                vectors[index] = match replaced.get(&TextHash::of(&block.text)) {
                     Some(vector) => Some(vector.clone()),
                     None => self.known_vector(&block.text).await?,
                 };
@@ -141,7 +141,7 @@ impl BlockEmbedder {
             let mut keep = Vec::with_capacity(wanted.len());
             for (index, vector) in wanted.into_iter().zip(fresh) {
                 let vector: Vec<f16> = vector.into_iter().map(f16::from_f32).collect();
-                keep.push((text_hash(&texts[index].text), vector.clone()));
+                keep.push((TextHash::of(&texts[index].text), vector.clone()));
                 vectors[index] = Some(vector);
             }
             self.kept.add(keep).await?;
@@ -206,7 +206,7 @@ impl BlockEmbedder {
     async fn replaced_vectors(
         &self,
         position: &Position,
-    ) -> Result<HashMap<u128, Vec<f16>>, PipelineError> {
+    ) -> Result<HashMap<TextHash, Vec<f16>>, PipelineError> {
         let mut vectors = HashMap::new();
         let Some(reader) = self.reopened(&position.segment).await? else {
             return Ok(vectors);
@@ -221,7 +221,7 @@ impl BlockEmbedder {
 
     /// The vector of a text that is published, or that a killed run was about to publish.
     async fn known_vector(&self, text: &str) -> Result<Option<Vec<f16>>, PipelineError> {
-        let hash = text_hash(text);
+        let hash = TextHash::of(text);
         match self.published.find(hash).await? {
             Some(vector) => Ok(Some(vector)),
             None => self.kept.find(hash).await,

@@ -210,8 +210,8 @@ async fn read(lake: &Store, folder: &str, path: &str) -> Result<Option<String>, 
         |cause: &str| StoreError::new(StoreErrorKind::Other, lake.object_url(path), cause, "");
     let read = match lake.get_range(path, 0..MOST_IGNORE_BYTES + 1).await {
         Err(error) if error.is_not_found() => return Ok(None),
-        // Who may not list everything is denied what is not there; and some web servers deny such
-        // names.
+        // A caller who may not list everything is denied what is not there; and some web servers
+        // deny such names.
         Err(error) if error.kind() == StoreErrorKind::AccessDenied => {
             let there = lake.list_folder(folder).await?;
             return match there.iter().any(|object| object.path == path) {

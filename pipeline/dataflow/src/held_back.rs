@@ -102,7 +102,7 @@ impl HeldBack {
 pub fn restated(group: GroupId, published: &TableRecord, redact: Redact) -> Option<TableDraft> {
     let mut row = TableRecord {
         indexed_ms: now_ms(),
-        // Who guesses the values that are withheld now could find by it that these are they.
+        // Anyone who guesses the values that are withheld now could find by it that these are they.
         content: None,
         ..published.clone()
     };

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use half::f16;
-use limn_segment::{IndexStore, KeptVector};
+use limn_segment::{IndexStore, KeptVector, TextHash};
 use tokio::sync::OnceCell;
 
 use crate::error::PipelineError;
@@ -25,12 +25,12 @@ pub struct KeptVectors {
     /// …or when so much time has passed.
     after: Duration,
     /// What earlier runs have left.
-    found: OnceCell<HashMap<u128, Vec<f16>>>,
+    found: OnceCell<HashMap<TextHash, Vec<f16>>>,
     state: Mutex<State>,
 }
 
 struct State {
-    unwritten: HashMap<u128, Vec<f16>>,
+    unwritten: HashMap<TextHash, Vec<f16>>,
     written_at: Instant,
     /// This run's files and those it found.
     files: Vec<String>,
@@ -61,12 +61,12 @@ impl KeptVectors {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub async fn find(&self, text_hash: u128) -> Result<Option<Vec<f16>>, PipelineError> {
+    pub async fn find(&self, text_hash: TextHash) -> Result<Option<Vec<f16>>, PipelineError> {
         let found = self.found.get_or_try_init(|| self.load()).await?;
         Ok(found.get(&text_hash).cloned())
     }
 
-    async fn load(&self) -> Result<HashMap<u128, Vec<f16>>, PipelineError> {
+    async fn load(&self) -> Result<HashMap<TextHash, Vec<f16>>, PipelineError> {
         let mut found = HashMap::new();
         let files = self.index.kept_vectors(&self.embedder, self.dimensions);
         for (path, vectors) in files.await? {
@@ -100,7 +100,7 @@ impl KeptVectors {
     }
 
     /// These texts are in a segment now.
-    pub fn forget(&self, text_hashes: impl IntoIterator<Item = u128>) {
+    pub fn forget(&self, text_hashes: impl IntoIterator<Item = TextHash>) {
         let mut state = self.state();
         for hash in text_hashes {
             state.unwritten.remove(&hash);

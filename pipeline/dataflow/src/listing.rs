@@ -142,9 +142,9 @@ impl Listing {
             listing.left_out.retain(|path| is_other(path));
         }
         listing.heed_folder_files(lake).await?;
-        // Only what is left tells what they are about.
+        // Only what is left says what they are about.
         listing.leave_out_texts(selection);
-        listing.tell_of_times();
+        listing.note_unversioned();
         Ok(listing)
     }
 
@@ -308,7 +308,7 @@ impl Listing {
                 }
             }
             Err(error) if error.kind() == StoreErrorKind::Entry => {
-                // Nothing is taken as gone if it cannot be told what was not listed.
+                // Nothing is taken as removed if it is unknown what was not listed.
                 let below = error.object().strip_prefix(lake.url());
                 let path = below.map_or("", |path| path.strip_prefix('/').unwrap_or(path));
                 let path = error.path().unwrap_or(path);
@@ -412,14 +412,14 @@ impl Listing {
     }
 
     /// Of an object without a tag and a time, a change that keeps its size goes unnoticed.
-    fn tell_of_times(&mut self) {
-        let is_untold = |object: &ObjectRef<'_>| {
+    fn note_unversioned(&mut self) {
+        let is_unversioned = |object: &ObjectRef<'_>| {
             !object.has_etag() && object.modified_ms == 0 && is_read(object.path)
         };
-        let untold = self.objects.iter().filter(is_untold).count();
-        if untold > 0 {
+        let unversioned = self.objects.iter().filter(is_unversioned).count();
+        if unversioned > 0 {
             self.notes.push(format!(
-                "the server tells neither a tag nor a time of {untold} objects: a change of theirs is noticed only if their size changes"
+                "the server gives neither a tag nor a time of {unversioned} objects: a change of theirs is noticed only if their size changes"
             ));
         }
     }

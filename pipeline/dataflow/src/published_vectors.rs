@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use half::f16;
-use limn_segment::{BlockKind, IndexStore, SegmentError, SegmentReader, Snapshot};
+use limn_segment::{BlockKind, IndexStore, SegmentError, SegmentReader, Snapshot, TextHash};
 use tokio::sync::RwLock;
 
 use crate::error::PipelineError;
@@ -29,9 +29,9 @@ struct State {
     segments: HashMap<u32, Arc<SegmentReader>>,
     numbers: HashMap<String, u32>,
     next: u32,
-    by_text: HashMap<u128, Place>,
+    by_text: HashMap<TextHash, Place>,
     /// Where else a text is, of those that are in several segments.
-    elsewhere: HashMap<u128, Vec<Place>>,
+    elsewhere: HashMap<TextHash, Vec<Place>>,
 }
 
 /// Segment and block.
@@ -75,7 +75,7 @@ impl PublishedVectors {
     ///
     /// # Errors
     /// A published segment cannot be read.
-    pub async fn find(&self, text_hash: u128) -> Result<Option<Vec<f16>>, PipelineError> {
+    pub async fn find(&self, text_hash: TextHash) -> Result<Option<Vec<f16>>, PipelineError> {
         {
             let state = self.state.read().await;
             if state.is_open {
@@ -91,7 +91,7 @@ impl PublishedVectors {
 }
 
 impl State {
-    fn find(&self, text_hash: u128) -> Result<Option<Vec<f16>>, PipelineError> {
+    fn find(&self, text_hash: TextHash) -> Result<Option<Vec<f16>>, PipelineError> {
         let place = self.by_text.get(&text_hash);
         let found = place.and_then(|(segment, block)| Some((self.segments.get(segment)?, *block)));
         match found {
@@ -100,7 +100,7 @@ impl State {
         }
     }
 
-    fn point(&mut self, text: u128, place: Place) {
+    fn point(&mut self, text: TextHash, place: Place) {
         match self.by_text.entry(text) {
             Entry::Vacant(free) => {
                 free.insert(place);
@@ -145,7 +145,7 @@ impl State {
             let reader = SegmentReader::open(&index.store, entry).await?;
             let blocks = (0..reader.block_count())
                 .filter(|block| reader.block(*block).kind != BlockKind::Cells);
-            let texts: Vec<(u128, u32)> = blocks
+            let texts: Vec<(TextHash, u32)> = blocks
                 .map(|block| Ok((reader.text_hash(block)?, block)))
                 .collect::<Result<_, SegmentError>>()?;
             let number = self.next;

@@ -12,7 +12,7 @@ use limn_formats::{Held, Room};
 use limn_lake::Ignored;
 use limn_segment::{
     Block, CatalogEntry, IndexStore, SegmentEntry, SegmentSettings, Shard, TableBlocks,
-    TableContent, TableKey, TableRecord, build_segment,
+    TableContent, TableKey, TableRecord, TextHash, build_segment,
 };
 use serde::{Deserialize, Serialize};
 use timely::container::CapacityContainerBuilder;
@@ -52,7 +52,7 @@ pub struct ShardResult {
     /// Tables whose catalog rows were written.
     pub written: Vec<String>,
     /// Hashes of the segment's texts.
-    pub texts: Vec<u128>,
+    pub texts: Vec<TextHash>,
     /// Blocks that are no longer live, and whose they are.
     pub replaced: Vec<(String, Position)>,
     /// Tables by what happened to them: (name, what).
@@ -310,7 +310,7 @@ impl SegmentWriter {
             }
         }
         if !tables.is_empty() {
-            let texts: Vec<u128> = tables
+            let texts: Vec<TextHash> = tables
                 .iter()
                 .flat_map(|table| table.blocks.iter().map(Block::text_hash))
                 .collect();

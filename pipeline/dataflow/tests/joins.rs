@@ -136,7 +136,7 @@ async fn an_index_without_a_graph_gets_one() {
 
 /// In a session, which keeps the graph, tables go and columns get other names.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_forgets_tables_and_names_that_are_gone() {
+async fn a_session_forgets_removed_tables_and_names() {
     let lab = Lab::new();
     fill(&lab).await;
     let mut session = Session::new(

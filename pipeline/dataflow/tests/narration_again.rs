@@ -263,7 +263,7 @@ async fn a_damaged_narration_file_ends_the_run_with_the_remedy() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stopped_run_keeps_what_was_said_and_is_gone_on_with() {
+async fn a_stopped_run_keeps_what_was_narrated_and_is_resumed() {
     let mut whole = Lab::new();
     dozen(&whole).await;
     narrated_by(&mut whole, &FakeNarrator::new().shared());

@@ -255,7 +255,7 @@ async fn of_a_long_file_that_is_no_table_the_beginning_is_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_letter_that_takes_the_name_of_a_table_that_is_gone_is_remembered() {
+async fn a_letter_that_takes_the_name_of_a_removed_table_is_remembered() {
     let mut lab = Lab::new();
     lab.options.epoch_objects = 2;
     let names: Vec<String> = (0..8).map(|i| format!("f{i}/notes")).collect();

@@ -106,7 +106,7 @@ async fn a_broken_file_under_another_name_keeps_the_table() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broken_file_that_is_gone_is_not_reported_any_more() {
+async fn a_broken_file_that_was_removed_is_not_reported_any_more() {
     let lab = Lab::new();
     lab.corrupt("t.csv").await;
     assert_eq!(lab.run().await.tables.failed, 1);

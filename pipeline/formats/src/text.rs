@@ -10,8 +10,9 @@
 
 mod again;
 pub(super) mod batches;
+mod records;
+mod untidy;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use csv::ByteRecord;
@@ -25,7 +26,9 @@ use limn_profile::{
 use limn_store::Store;
 
 use self::again::{Again, Column};
-use super::dialect::{self, Dialect, Plan, Quoting};
+use self::records::{cell, ends_empty, fits, is_blank, repeats};
+use self::untidy::{Ragged, Unclosed};
+use super::dialect::{self, Plan, Quoting};
 use super::footer::{self, Above};
 use super::header::Doubt;
 use super::input::{self, Fetched, Input, Piece};
@@ -149,68 +152,6 @@ pub(super) struct Scan {
     longest_row: u64,
     unclosed: Unclosed,
     _turn: Held,
-}
-
-/// Lines with a quote that is never closed.
-#[derive(Default)]
-struct Unclosed {
-    lines: u64,
-    /// The first of them, from 1 on.
-    first: u64,
-}
-
-impl Unclosed {
-    fn note(&mut self, line: Option<u64>, lines_above: u64) {
-        if let Some(line) = line {
-            self.lines += 1;
-            self.first = if self.lines == 1 {
-                line + lines_above
-            } else {
-                self.first
-            };
-        }
-    }
-
-    /// The note on them; where not all is read, no line is known by its number.
-    fn summary(&self, whole: bool) -> Option<String> {
-        let lines = counted(self.lines, "line");
-        let first = match self.lines {
-            0 => return None,
-            _ if !whole => String::new(),
-            1 => format!(" (line {})", self.first),
-            _ => format!(" (the first is line {})", self.first),
-        };
-        Some(format!(
-            "{lines} with a quote that is never closed{first}: read as it stands"
-        ))
-    }
-}
-
-/// Rows of another width than the header's.
-#[derive(Default)]
-struct Ragged {
-    rows: u64,
-    wider: u64,
-    widths: BTreeMap<usize, u64>,
-}
-
-impl Ragged {
-    /// Distinct widths that are counted.
-    const WIDTHS: usize = 64;
-
-    fn note(&mut self, width: usize, columns: usize) {
-        self.rows += 1;
-        self.wider += u64::from(width > columns);
-        if self.widths.len() < Self::WIDTHS || self.widths.contains_key(&width) {
-            *self.widths.entry(width).or_default() += 1;
-        }
-    }
-
-    /// Most rows differ from the header and from each other, and not just because some programs
-    /// leave out empty cells at a row's end: whatever this is, it is no table with these columns.
-    fn is_hopeless(&self, rows: u64) -> bool {
-        self.rows * 2 > rows && self.widths.len() >= 3 && self.wider * 10 >= self.rows
-    }
 }
 
 impl Scan {
@@ -501,49 +442,4 @@ impl Scan {
             ..FileSummary::default()
         })
     }
-}
-
-/// A row's cell; `None` is null.
-fn cell(record: &ByteRecord, at: usize, nulls: Nulls<'_>) -> Option<String> {
-    let text = String::from_utf8_lossy(record.get(at)?.trim_ascii());
-    (!nulls.has(&text)).then(|| text.into_owned())
-}
-
-/// Whether a row is the header once more, as where one file was put behind another.
-pub(super) fn repeats<'a>(
-    record: &ByteRecord,
-    mut header: impl ExactSizeIterator<Item = &'a [u8]>,
-) -> bool {
-    let mut cells = record.iter();
-    header.len() > 1
-        && record.len() == header.len()
-        && header.all(|name| cells.next().is_some_and(|cell| cell.trim_ascii() == name))
-}
-
-/// Whether a row of a table of so many columns is a line of nothing but spaces and delimiters, as
-/// spreadsheets write below their tables.
-pub(super) fn is_blank(record: &ByteRecord, columns: usize) -> bool {
-    columns > 1 && record.iter().all(|cell| cell.trim_ascii().is_empty())
-}
-
-fn ends_empty(record: &ByteRecord) -> bool {
-    let last = record.iter().next_back();
-    last.is_none_or(|cell| cell.trim_ascii().is_empty())
-}
-
-/// Whether rows of `columns` cells begin here, as far as the next few show.
-fn fits(dialect: &Dialect, columns: usize, text: &[u8]) -> bool {
-    let mut reader = dialect.reader(text);
-    let mut record = ByteRecord::new();
-    for i in 0..4 {
-        let complete = reader.read_byte_record(&mut record).unwrap_or(false)
-            && reader.position().byte() < text.len() as u64;
-        if !complete {
-            return i > 0;
-        }
-        if record.len() != columns {
-            return false;
-        }
-    }
-    true
 }

@@ -1,4 +1,4 @@
-//! Files whose names have no extension: the first bytes tell what they are.
+//! Files whose names have no extension: the first bytes show what they are.
 //!
 //! Such a name promises nothing, so whatever is not clearly a table is passed over
 //! ([`FileErrorKind::NoTable`]), and no more than [`LOOK`] bytes of it are fetched.

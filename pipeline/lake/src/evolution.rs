@@ -10,7 +10,7 @@
 //!
 //! Names that differ in case, blanks, underscores or hyphens only are the same ([`spelt`]).
 //!
-//! Of the sheets of a book (`sheets.rs` says what their names tell) those with the same columns are
+//! Of the sheets of a book (`sheets.rs` says what their names say) those with the same columns are
 //! one table, if they are three quarters of them, or if their names are alike: see [`book`].
 //!
 //! The result is a function of the set of (path, columns), whatever the order in which files are

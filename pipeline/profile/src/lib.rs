@@ -40,6 +40,8 @@
 mod bounds;
 mod builder;
 mod data_type;
+mod declared_keys;
+mod in_files;
 pub mod infer;
 pub mod keys;
 mod logged;
@@ -63,6 +65,8 @@ mod values;
 
 pub use builder::ColumnBuilder;
 pub use data_type::DataType;
+pub use declared_keys::{DeclaredKeys, Reference};
+pub use in_files::InFiles;
 pub use logged::{
     Constant, Deletes, Logged, LoggedColumn, LoggedColumns, LoggedTable, NestedName, NestedNames,
     SharedNames,
@@ -79,8 +83,7 @@ pub use reading::{
 pub use sample::{RowSample, RowSampler, SampledRow};
 pub use sensitive::Sensitive;
 pub use summary::{
-    ColumnSummary, DeclaredKeys, FileSummary, InFiles, NARROW, Reference, SUMMARY_VERSION,
-    StoredSummary, SummaryError, TableSummary,
+    ColumnSummary, FileSummary, NARROW, SUMMARY_VERSION, StoredSummary, SummaryError, TableSummary,
 };
 pub use value_hashes::{
     DamagedHashes, FileHashes, FileValues, KeptValues, ValueHashes, file_id, looked_up_by,

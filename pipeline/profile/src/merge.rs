@@ -5,6 +5,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::data_type::DataType;
+use crate::declared_keys::DeclaredKeys;
+use crate::in_files::InFiles;
 use crate::infer;
 use crate::logged::LoggedColumn;
 use crate::names::spelt;
@@ -12,7 +14,7 @@ use crate::notation::Notation;
 use crate::profile::ColumnProfile;
 use crate::sample::{RowSample, SampledRow};
 use crate::sensitive::Sensitive;
-use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary, InFiles, TableSummary};
+use crate::summary::{ColumnSummary, FileSummary, TableSummary};
 use crate::value_hashes::{FewValues, FileHashes, file_id};
 
 /// Notations of one column that a note names.

@@ -313,7 +313,7 @@ impl ColumnSummary {
             self.profile = self.profile.withheld();
             self.otherwise = Box::default();
             self.hashes = Vec::new();
-            // Who guesses the values could find that they are these.
+            // Anyone who guesses the values could find that they are these.
             self.digest = 0;
         } else if redact == Redact::Marked {
             for column in self.otherwise.iter_mut() {

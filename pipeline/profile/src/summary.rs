@@ -5,7 +5,6 @@
 //! A [`TableSummary`] is a merge of summaries and never stored.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::{self, BufReader, Cursor};
 
 use base64::Engine;
@@ -14,6 +13,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data_type::DataType;
+use crate::declared_keys::DeclaredKeys;
+use crate::in_files::InFiles;
 use crate::logged::{Logged, LoggedTable};
 use crate::notation::Notation;
 use crate::profile::ColumnProfile;
@@ -87,85 +88,6 @@ pub struct ColumnSummary {
     /// Whether it is no column of the table, as the table's log says: decided for each merge.
     #[serde(skip)]
     pub left_out: bool,
-}
-
-/// Which of a table's files, in the order of their paths, have a column.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InFiles {
-    /// How many have it.
-    #[serde(rename = "f")]
-    pub files: usize,
-    /// How many have columns.
-    #[serde(rename = "o")]
-    pub of: usize,
-    /// The first one that has it, where earlier ones do not.
-    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
-    pub since: Option<String>,
-    /// The last one that has it, where later ones do not.
-    #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<String>,
-}
-
-impl fmt::Display for InFiles {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "in {} of {} files", self.files, self.of)?;
-        match (&self.since, &self.until) {
-            (Some(since), Some(until)) if since == until => write!(f, ", {since}"),
-            (Some(since), Some(until)) => write!(f, ", {since} to {until}"),
-            (Some(since), None) => write!(f, ", since {since}"),
-            (None, Some(until)) => write!(f, ", until {until}"),
-            (None, None) => Ok(()),
-        }
-    }
-}
-
-/// The keys that a file declares of its table; names of columns as the summary has them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeclaredKeys {
-    /// The columns of the primary key.
-    #[serde(rename = "p", default, skip_serializing_if = "Vec::is_empty")]
-    pub primary: Vec<String>,
-    /// The columns of each other unique key.
-    #[serde(rename = "u", default, skip_serializing_if = "Vec::is_empty")]
-    pub unique: Vec<Vec<String>>,
-    /// Foreign keys.
-    #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
-    pub references: Vec<Reference>,
-}
-
-/// A foreign key.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reference {
-    /// The columns here.
-    #[serde(rename = "c")]
-    pub columns: Vec<String>,
-    /// The other table, as the same database calls it (`limn_formats::member::beside`).
-    #[serde(rename = "t")]
-    pub table: String,
-    /// Its columns, in the same order; empty where they are its primary key.
-    #[serde(rename = "o", default, skip_serializing_if = "Vec::is_empty")]
-    pub to: Vec<String>,
-}
-
-impl DeclaredKeys {
-    /// Whether none is declared.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// Those of a table of these files.
-    pub(crate) fn merge<'a>(files: impl IntoIterator<Item = &'a DeclaredKeys>) -> DeclaredKeys {
-        let mut files = files.into_iter();
-        let mut merged = files.next().cloned().unwrap_or_default();
-        for keys in files {
-            merged.primary.clear();
-            merged.unique.clear();
-            merged
-                .references
-                .retain(|reference| keys.references.contains(reference));
-        }
-        merged
-    }
 }
 
 /// What the catalog keeps of a [`FileSummary`].
@@ -318,7 +240,7 @@ impl FileSummary {
     }
 
     /// Reads a [`StoredSummary::json`] alone: all but the values that columns have. It is enough
-    /// for who reads rows.
+    /// for readers of rows.
     ///
     /// # Errors
     /// [`SummaryError::Json`].

@@ -3,10 +3,10 @@
 //!
 //! While a file is read, [`HashCollector`] takes the values of a column, and at the end they are
 //! kept if it holds names, codes, ids or short texts: texts and whole numbers, not fractions, dates
-//! and free text. (What looks like fractions may turn out to be codes in the last row.) Of more than it
-//! may keep it keeps those whose hashes are lowest, a uniform sample: all whose first *d* bits are
-//! zero, for the least *d* that leaves few enough. So what is kept is a function of the set of
-//! values and not of their order.
+//! and free text. (What looks like fractions may turn out to be codes in the last row.) Of more
+//! than it may keep it keeps those whose hashes are lowest, a uniform sample: all whose first *d*
+//! bits are zero, for the least *d* that leaves few enough. So what is kept is a function of the
+//! set of values and not of their order.
 //!
 //! Of a column of few values its sketch has them all, and no list is made while its file is read.
 //! Where files with few values make a table with many, [`FewValues`] makes the list of all of them.

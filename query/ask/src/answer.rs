@@ -266,7 +266,8 @@ pub(crate) fn of_run(
 
 impl AskAnswer {
     /// The answer to a question for which no plan was written: why, and what was looked at.
-    /// `remedy` is what to do where no statement could be written, in the words of who answers.
+    /// `remedy` is what to do where no statement could be written, in the words of the
+    /// program that answers.
     #[must_use]
     pub fn unanswered(question: &str, written: &Written, remedy: &str) -> AskAnswer {
         let head = match written.unwritten {

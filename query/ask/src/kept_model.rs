@@ -1,6 +1,6 @@
 //! A language model whose texts are kept: what was written once is not asked for again.
 //!
-//! Semantic stages keep their answers themselves (`semantic`). This is for who asks a model
+//! Semantic stages keep their answers themselves (`semantic`). This is for callers that ask a model
 //! directly, as the writer of plans does.
 
 use std::sync::{Arc, Mutex, PoisonError};

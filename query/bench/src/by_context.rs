@@ -172,8 +172,8 @@ fn between(text: &str) -> String {
     format!("<context>\n{}\n</context>\n", quote(text, CONTEXT))
 }
 
-/// The passages of a recorded text: whole paragraphs of [`CONTEXT`] characters together, longer ones
-/// cut. Short ones say too little to be asked for.
+/// The passages of a recorded text: whole paragraphs of [`CONTEXT`] characters together, longer
+/// ones cut. Short ones say too little to be asked for.
 pub(crate) fn passages(text: &str) -> Vec<String> {
     let mut passages: Vec<String> = Vec::new();
     for paragraph in text.split("\n\n") {

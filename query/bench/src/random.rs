@@ -1,5 +1,5 @@
-//! Draws that depend on a seed and a place alone, so that a run can go on in the middle: the hash of
-//! a counter (xxh3) under a key. Not for secrets.
+//! Draws that depend on a seed and a place alone, so that a run can go on in the middle: the hash
+//! of a counter (xxh3) under a key. Not for secrets.
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 

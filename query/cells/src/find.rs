@@ -103,7 +103,7 @@ impl<'p> Pools<'p> {
 pub(crate) struct Settled {
     /// Which words are a cell as a whole.
     covered: Vec<Range<usize>>,
-    /// The words of the names of tables and columns: who says them asks for these.
+    /// The words of the names of tables and columns: a question that says them asks for these.
     names: HashSet<String>,
 }
 

@@ -15,9 +15,9 @@
 //!
 //! **Guarantees.** A column that the index withholds is in no answer, and neither is a value for
 //! who may not read values, or one of a private form where the index keeps such out. A cell is a
-//! value that a row of the table has, spelled as it is there. Which cells are counted depends on the
-//! table alone, not on how it is read. What is written is one line a column: a value cannot end its
-//! literal or its line.
+//! value that a row of the table has, spelled as it is there. Which cells are counted depends on
+//! the table alone, not on how it is read. What is written is one line a column: a value cannot end
+//! its literal or its line.
 //!
 //! **Non-guarantees.** A value that is past the budget is found only where the question quotes it,
 //! capitalises it or has digits in it. Distances and cosines are thresholds: they miss, and match

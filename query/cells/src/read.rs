@@ -138,7 +138,7 @@ pub async fn count(
     let mut found: Vec<Counted> = Vec::new();
     let mut tally: Vec<Tally> = vec![Tally::default(); counted.len()];
     for (chunk, columns) in counted.chunks(AT_A_TIME).enumerate() {
-        // Beside the values: one that tells that there are more, the nulls of each column, all
+        // Beside the values: one that shows that there are more, the nulls of each column, all
         // rows.
         let most = budget + columns.len() + 2;
         let statement = counting(&table.key.name, columns, None, most);

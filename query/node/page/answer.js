@@ -190,14 +190,14 @@ function table({ table: name, lake, snapshot, version, files }) {
 }
 
 // Time and tokens.
-function spent({ told, spent: run, writing, seconds }) {
+function spent({ told: estimate, spent: run, writing, seconds }) {
   const asked = ({ calls, kept, prompt_tokens: read, generated_tokens: written }) =>
     `${counted(calls, "question")} to a model, ${number(kept)} kept from before; ${counted(read, "token")} read, ${number(written)} written`;
   const lines = [
     ["Time", took(seconds * 1000)],
     ["To write the plan", asked(writing)],
     ["To run it", asked(run)],
-    ["Expected to run it", sentence(expected(told))],
+    ["Expected to run it", sentence(expected(estimate))],
   ];
   return el(
     "details",

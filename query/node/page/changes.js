@@ -100,12 +100,12 @@ function part(words, kind, count, items) {
   );
 }
 
-function item({ table, lake }, said, rows = "", gone = false) {
+function item({ table, lake }, said, rows = "", removed = false) {
   const [folder, name] = split(table);
   return el(
     "li",
     {},
-    gone ? data(name, { class: "strong" }) : el("a", { href: tableAddress({ table, lake }) }, data(name)),
+    removed ? data(name, { class: "strong" }) : el("a", { href: tableAddress({ table, lake }) }, data(name)),
     el("span", { class: "where" }, folderLinks(folder)),
     el("span", { class: "when" }, rows),
     said && el("span", { class: "what", dir: "auto" }, said),

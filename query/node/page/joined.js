@@ -30,7 +30,7 @@ export function joinPlan(visit, { plan, results }, runs) {
 const keyOf = ({ table, lake }) => `${lake}\n${table}`;
 
 // A table with those that are joined to it, each below the columns that join it. A plan is a tree; what is on the way
-// already is not gone through again all the same.
+// already is not visited again all the same.
 function branch(key, edge, joins, tables, seen) {
   seen.add(key);
   const { table, lake } = tables.get(key) ?? { table: key.split("\n")[1], lake: key.split("\n")[0] };

@@ -27,10 +27,10 @@ export function stepList({ written }) {
       add("Writing a plan");
       announce(`${counted(tables.length, "table")} found`);
     },
-    told: ({ told }) => {
-      if (told.calls + told.kept === 0) return;
+    told: ({ told: estimate }) => {
+      if (estimate.calls + estimate.kept === 0) return;
       finish();
-      list.append(el("li", {}, `A model is asked: ${expected(told)}`));
+      list.append(el("li", {}, `A model is asked: ${expected(estimate)}`));
     },
     stage_started: ({ stage, operation, at, of }) => {
       add(`Stage ${number(at)} of ${number(of)}: `, data(stage, { class: "column-name" }), `, ${operationOf(operation)}`);

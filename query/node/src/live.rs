@@ -253,7 +253,7 @@ impl Live {
     }
 
     /// What a scope sees of the newest snapshot; `make` restricts the whole of it, where that has
-    /// not been done yet. Who asks meanwhile waits for the one that is being made.
+    /// not been done yet. A caller that asks meanwhile waits for the one that is being made.
     ///
     /// # Errors
     /// Those of `make`.

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use limn_segment::text_hash;
+use limn_segment::TextHash;
 
 /// Words that are remembered; then all are forgotten.
 const MOST: usize = 1 << 16;
@@ -36,12 +36,12 @@ pub(crate) enum Looked {
 
 /// The words.
 #[derive(Default)]
-pub(crate) struct Absent(Mutex<HashSet<(Looked, u128)>>);
+pub(crate) struct Absent(Mutex<HashSet<(Looked, TextHash)>>);
 
 impl Absent {
     /// Whether a word was looked for in vain.
     pub(crate) fn has(&self, word: &str, looked: Looked) -> bool {
-        self.words().contains(&(looked, text_hash(word)))
+        self.words().contains(&(looked, TextHash::of(word)))
     }
 
     /// Remembers a word.
@@ -50,10 +50,10 @@ impl Absent {
         if words.len() >= MOST {
             words.clear();
         }
-        words.insert((looked, text_hash(word)));
+        words.insert((looked, TextHash::of(word)));
     }
 
-    fn words(&self) -> MutexGuard<'_, HashSet<(Looked, u128)>> {
+    fn words(&self) -> MutexGuard<'_, HashSet<(Looked, TextHash)>> {
         // A poisoned lock guards a set to which words are added whole.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

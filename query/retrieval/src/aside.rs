@@ -1,8 +1,8 @@
 //! A backup comes after the table that it is a copy or a part of.
 //!
 //! Both have the same words, and a part has fewer others, so it often fits a question better than
-//! the table that is meant. What the backup alone has of a question (its own name, a row that is
-//! gone) keeps it where it is.
+//! the table that is meant. What the backup alone has of a question (its own name, a row that was
+//! deleted) keeps it where it is.
 
 use limn_segment::TableKey;
 

@@ -3,9 +3,9 @@
 //! A question asks one segment after the other. Where each has to be fetched first, that is a round
 //! trip or more for each, one after the other: minutes, with a thousand segments. What a question
 //! reads of a segment beside the texts of what is found is known beforehand, though: nearly all of
-//! it. No question waits for it: what is not there yet, or cannot be brought, is read by who needs
-//! it. Local segments are read and verified in the same way, two at a time: the first question does
-//! not wait for all of a large index to come from the disk.
+//! it. No question waits for it: what is not there yet, or cannot be brought, is read by the search
+//! that needs it. Local segments are read and verified in the same way, two at a time: the first
+//! question does not wait for all of a large index to come from the disk.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,7 +13,7 @@ use limn_segment::{SegmentCache, SegmentReader};
 
 use crate::corpus::Corpus;
 
-/// Segments brought at a time. Who brings waits for the network, not for a processor.
+/// Segments brought at a time. Bringing waits for the network, not for a processor.
 const AT_ONCE: usize = 32;
 /// As many local ones.
 const LOCAL_AT_ONCE: usize = 2;

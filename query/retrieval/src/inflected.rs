@@ -74,8 +74,8 @@ impl Spellings {
     }
 
     /// The question's terms that are function words in a language of which it has two or more, and
-    /// more than of English: in "routes of LA" and "cat breeds", `la` and `cat` are none. None where
-    /// no other term is `wanted`.
+    /// more than of English: in "routes of LA" and "cat breeds", `la` and `cat` are none. None
+    /// where no other term is `wanted`.
     pub(crate) fn function_words(&self, wanted: &[String], languages: &[Language]) -> Vec<String> {
         let words = || self.0.values().flatten().map(|word| word.folded.as_str());
         let english = words().filter(|it| is_english_function_word(it)).count();

@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(read, 0);
         assert!(joins(&same, "a", "b") && joins(&same, "d", "c"));
 
-        // One file is another, and a lake is gone.
+        // One file is another, and a lake is removed.
         snapshot.joins.remove("y");
         snapshot.joins.get_mut("x").unwrap()[1] = file("x", 1, edge("c", "e", 0.9)).await;
         let (next, read) = reads(&same, &snapshot).await;

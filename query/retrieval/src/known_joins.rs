@@ -44,8 +44,8 @@ impl KnownJoins {
         self.shows_values && lake == other && self.graphs.of_lake(lake).is_some()
     }
 
-    /// The tables of its lake that are copies of a table, or nearly, those that it is a part of, and
-    /// its parts.
+    /// The tables of its lake that are copies of a table, or nearly, those that it is a part of,
+    /// and its parts.
     pub fn alike<'a>(&'a self, table: &'a TableKey) -> impl Iterator<Item = (&'a str, Alike)> {
         let graph = self.graphs.of_lake(&table.lake);
         let graph = graph.filter(|_| self.shows_values);

@@ -1,13 +1,15 @@
 //! What is learned of a ranking: how much a few features count beside the formula (`scoring.rs`).
 //!
-//! A table's score is `(s + Σ wᵢ·fᵢ) / (1 + Σ wᵢ)`, with the formula's score `s` and features from 0
-//! to 1 of which more is never worse. The weights are few, and say what they mean; a script learns
-//! them (`tests/bench/ranking.py`, docs/ranking.md): those that help most corpora most and cost none
-//! of them anything, by searching a grid. Each corpus is reported by weights that never saw it.
+//! A table's score is `(s + Σ wᵢ·fᵢ) / (1 + Σ wᵢ)`, with the formula's score `s` and features from
+//! 0 to 1 of which more is never worse. The weights are few, and say what they mean; a script
+//! learns them (`tests/bench/ranking.py`, docs/ranking.md): those that help most corpora most and
+//! cost none of them anything, by searching a grid. Each corpus is reported by weights that never
+//! saw it.
 //!
 //! An index may have weights of its own, which fit its owner's questions (`tuned.rs`, `limn tune`).
 //!
-//! Who asks for words alone or for meaning alone (α of 1 or 0) gets that, without features.
+//! A caller who asks for words alone or for meaning alone (α of 1 or 0) gets that, without
+//! features.
 
 use limn_segment::analyzer::analyze;
 use serde::{Deserialize, Serialize};

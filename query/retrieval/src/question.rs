@@ -170,8 +170,8 @@ impl Question {
         is_of_asking(word) && !self.words.iter().all(is_of_asking)
     }
 
-    /// The words none of whose terms is `known`, in order, each once, but for those that tables have
-    /// in a whole value (`held`); a code is known if it has two parts and both are known.
+    /// The words none of whose terms is `known`, in order, each once, but for those that tables
+    /// have in a whole value (`held`); a code is known if it has two parts and both are known.
     pub(crate) fn unknown_words(
         &self,
         known: impl Fn(&str) -> bool,

@@ -17,8 +17,8 @@ use crate::lexical::Found;
 use crate::scoring::{Formula, fuse, min_max};
 use crate::selection::Filter;
 use crate::semantic::{NearBlock, nearest, table_score};
-use crate::shares::Terms;
 use crate::shared::{Shared, shared};
+use crate::shares::Terms;
 use crate::sums::Scratch;
 use crate::wholes::Fit;
 

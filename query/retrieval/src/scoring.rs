@@ -165,7 +165,7 @@ const MEANING_OF_VALUES: f32 = 0.2;
 
 /// α where a share of the question is values, of 0 to 1.
 pub(crate) fn alpha_of_values(alpha: f32, share: f32) -> f32 {
-    // Who asks for meaning alone gets it.
+    // A caller who asks for meaning alone gets it.
     if alpha > 0.0 {
         1.0 - (1.0 - alpha) * (1.0 - share * (1.0 - MEANING_OF_VALUES))
     } else {

@@ -242,7 +242,8 @@ impl Searcher {
         self.select_numbers(fitting.map(|table| table.number))
     }
 
-    /// As [`select`](Self::select), for who knows the tables' numbers ([`TableRef::number`]).
+    /// As [`select`](Self::select), for callers that know the tables' numbers
+    /// ([`TableRef::number`]).
     pub fn select_numbers(&self, numbers: impl IntoIterator<Item = u32>) -> Selection {
         Selection::new(&self.corpus, numbers.into_iter())
     }

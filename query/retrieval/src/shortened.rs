@@ -89,7 +89,7 @@ impl ShortForm {
 
 impl Found {
     /// What a text that shows why is searched for: terms, and short forms of them, which are marked
-    /// and worth nothing: how much of a question a text has is told by its words.
+    /// and worth nothing: how much of a question a text has follows from its words.
     pub(crate) fn sought(&self) -> KnownTerms {
         let short = self.short.iter();
         let short = short.map(|it| (it.term.clone(), 0.0));
@@ -185,7 +185,8 @@ fn without_s(word: &str) -> &str {
     }
 }
 
-/// The terms of names that are short forms of a word, in order, but for its own and abbreviations of others.
+/// The terms of names that are short forms of a word, in order, but for its own and abbreviations
+/// of others.
 fn terms(
     corpus: &Corpus,
     short: &ShortTerms,

@@ -36,7 +36,7 @@ impl Terms {
     }
 
     /// What a term is known by. Two terms of one hash are taken for one: by chance that does not
-    /// happen, and who makes it happen has his own text shown as if it had a word.
+    /// happen, and whoever makes it happen has his own text shown as if it had a word.
     pub(crate) fn hash(term: &str) -> u64 {
         xxh3_64(term.as_bytes())
     }

@@ -19,9 +19,9 @@ const FURTHER: f64 = 0.8;
 
 impl JoinGraph {
     /// The surest way of joins from one table to another, of [`MOST_HOPS`] at most: that of the
-    /// greatest product of scores, where a way from a key back by the same key, and a join of columns
-    /// that repeat on both sides, count half, and each join after the first a fifth less. `None`
-    /// where there is none; empty from a table to itself.
+    /// greatest product of scores, where a way from a key back by the same key, and a join of
+    /// columns that repeat on both sides, count half, and each join after the first a fifth less.
+    /// `None` where there is none; empty from a table to itself.
     #[must_use]
     pub fn path(&self, from: &str, to: &str, sees: Sees<'_>) -> Option<Vec<Partner>> {
         let start = HashMap::from([(Place::start(from), Step::default())]);

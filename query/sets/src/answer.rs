@@ -313,8 +313,8 @@ impl Candidates {
         Some((found, *alike.get(name)?))
     }
 
-    /// Lets a candidate stand for a table, to which it is this, or the table for the candidate where
-    /// only that is kept aside.
+    /// Lets a candidate stand for a table, to which it is this, or the table for the candidate
+    /// where only that is kept aside.
     fn fold(&mut self, (hit, columns): (Hit, Arc<TableColumns>), into: usize, alike: Alike) {
         let mut folded = Folded {
             into,

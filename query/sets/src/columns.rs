@@ -150,9 +150,9 @@ impl TableColumns {
         })
     }
 
-    /// A column by which a list of codes tells apart the rows of one code, as `type` does in a list of
-    /// the codes of several types: of few texts, where most codes are in one row, and the other side
-    /// has half of them at most. The one of the fewest.
+    /// A column by which a list of codes tells apart the rows of one code, as `type` does in a list
+    /// of the codes of several types: of few texts, where most codes are in one row, and the other
+    /// side has half of them at most. The one of the fewest.
     pub(crate) fn kind_of_codes(&self, code: &str, other: &Column) -> Option<&Column> {
         let codes = self.columns.iter().find(|it| it.name == code)?;
         let is_mostly_unique = (MOSTLY_UNIQUE..UNIQUE).contains(&codes.uniqueness?);
@@ -166,7 +166,7 @@ impl TableColumns {
             .filter(|_| is_mostly_unique && is_list)
     }
 
-    /// The same, without anything that depends on values: for who may not read them.
+    /// The same, without anything that depends on values: for callers who may not read them.
     #[must_use]
     pub fn without_values(&self) -> TableColumns {
         let mut columns = self.columns.clone();

@@ -38,9 +38,9 @@ pub(crate) fn warning(join: &Join) -> String {
     ))
 }
 
-/// Whether two joins have a column in common, by which their other columns would be equal, and these
-/// share no value. Of keys of several columns nothing is known together, and columns that join by
-/// their names alone may share none.
+/// Whether two joins have a column in common, by which their other columns would be equal, and
+/// these share no value. Of keys of several columns nothing is known together, and columns that
+/// join by their names alone may share none.
 fn are_empty(one: &Join, other: &Join, tables: &[Arc<TableColumns>]) -> bool {
     let by_values = |it: &Join| it.more.is_empty() && it.containment.is_some_and(|it| it > 0.0);
     if !by_values(one) || !by_values(other) {

@@ -1,10 +1,10 @@
 //! Sets of tables that join: which tables answer a question together, and how.
 //!
 //! A ranking judges tables one by one, and half of real questions need several that join. As in JAR
-//! (ACL 2024), a question is taken apart ([`parts()`], or [`ask_for_parts`] by a model), each part is compared with the columns of
-//! the ranking's first tables, pairs of tables are judged by how well they join ([`Joins`]), and
-//! the best set is an exact optimum of all of it ([`optimise`]). What comes out is a [`TableSet`]
-//! with a [`Plan`], which is SQL, too.
+//! (ACL 2024), a question is taken apart ([`parts()`], or [`ask_for_parts`] by a model), each part
+//! is compared with the columns of the ranking's first tables, pairs of tables are judged by how
+//! well they join ([`Joins`]), and the best set is an exact optimum of all of it ([`optimise`]).
+//! What comes out is a [`TableSet`] with a [`Plan`], which is SQL, too.
 //!
 //! **Guarantees.** The same candidates and parts have the same set, unless a search is ended by its
 //! deadline; then the gap is stated. Nothing is chosen or said but of the candidates that were

@@ -2,7 +2,7 @@
 //!
 //! "What are the names and ages of the singers of each concert?" has the parts `singers: names`,
 //! `singers: ages` and `concert`: runs of words that say something, with what they are an attribute
-//! of where "of", "for", "'s" and the like tell it. Values (quoted, numbers, names with a capital)
+//! of where "of", "for", "'s" and the like show it. Values (quoted, numbers, names with a capital)
 //! are no parts: the ranking finds tables by them. JAR (§3.1, A.1) asks a language model for the
 //! same.
 

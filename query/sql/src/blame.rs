@@ -50,7 +50,7 @@ fn of_operator(values: &str, sql: &str, tables: &Tables) -> String {
     if let Some(column) = Look::at(sql, tables, Wanted::Operator(operator), &is_text) {
         return format!(
             "{} is text, and {operator} takes numbers; write {}, {OR_NULL}",
-            column.told(),
+            column.words(),
             column.as_number()
         );
     }
@@ -64,12 +64,12 @@ fn of_function(name: &str, sql: &str, tables: &Tables) -> String {
     match Look::at(sql, tables, Wanted::Function(name), &is_other) {
         Some(column) if column.data_type.is_string() => format!(
             "{name}() takes no text, and {} is text; write {name}({}), {OR_NULL}",
-            column.told(),
+            column.words(),
             column.as_number()
         ),
         Some(column) => format!(
             "{name}() does not take {}, which is {}; CAST(value AS type) gives it another type",
-            column.told(),
+            column.words(),
             type_word(&column.data_type)
         ),
         None => format!(
@@ -120,7 +120,7 @@ struct Column {
 }
 
 impl Column {
-    fn told(&self) -> String {
+    fn words(&self) -> String {
         format!("'{}' of '{}'", one_line(&self.name), one_line(&self.table))
     }
 

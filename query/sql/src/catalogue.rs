@@ -93,7 +93,10 @@ impl Tables for Records {
             .binary_search_by(|it| (it.name.as_str(), it.lake.as_str()).cmp(&wanted));
         match place {
             Ok(place) => Ok(Arc::clone(&self.0[place])),
-            Err(_) => Err(SqlError::Internal(format!("'{}' is gone", key.name))),
+            Err(_) => Err(SqlError::Internal(format!(
+                "'{}' is not in the catalog",
+                key.name
+            ))),
         }
     }
 }

@@ -75,7 +75,7 @@ enum Kind<'a> {
     Float(Box<dyn Fn(usize) -> Float + 'a>),
     Text(Box<dyn Fn(usize) -> &'a str + 'a>),
     /// Text in JSON.
-    Told(ArrayFormatter<'a>),
+    Quoted(ArrayFormatter<'a>),
     /// The values of other rows of another array.
     Within(Box<Cells<'a>>, Box<dyn Fn(usize) -> usize + 'a>),
     List(Box<Cells<'a>>, Box<dyn Fn(usize) -> (usize, usize) + 'a>),
@@ -142,7 +142,7 @@ impl<'a> Cells<'a> {
                 DataType::Int32 => runs::<Int32Type>(array)?,
                 _ => runs::<Int64Type>(array)?,
             },
-            _ => Kind::Told(ArrayFormatter::try_new(array, &FORMAT)?),
+            _ => Kind::Quoted(ArrayFormatter::try_new(array, &FORMAT)?),
         };
         Ok(Cells { array, kind })
     }
@@ -166,7 +166,7 @@ impl<'a> Cells<'a> {
         }
         let mut out = String::new();
         match &self.kind {
-            Kind::Plain(told) | Kind::Told(told) => put(&mut out, told.value(row)),
+            Kind::Plain(shown) | Kind::Quoted(shown) => put(&mut out, shown.value(row)),
             Kind::Text(text) => out.push_str(text(row)),
             Kind::Float(float) => put_float(&mut out, &float(row)),
             Kind::Within(cells, place) => return cells.text(place(row)),
@@ -183,13 +183,13 @@ impl<'a> Cells<'a> {
         }
         match &self.kind {
             Kind::Null => out.push_str("null"),
-            Kind::Plain(told) => put(out, told.value(row)),
+            Kind::Plain(shown) => put(out, shown.value(row)),
             Kind::Float(float) => match float(row) {
                 float if !float.is_finite() => out.push_str("null"),
                 float => put_float(out, &float),
             },
             Kind::Text(text) => json_text(text(row), out),
-            Kind::Told(told) => json_text(&told.value(row).to_string(), out),
+            Kind::Quoted(shown) => json_text(&shown.value(row).to_string(), out),
             Kind::Within(cells, place) => cells.json(place(row), out),
             Kind::List(values, range) => {
                 let (start, end) = range(row);
@@ -326,8 +326,8 @@ fn dictionary(array: &dyn Array) -> Result<Kind<'_>, ArrowError> {
 
 fn runs<R: RunEndIndexType>(array: &dyn Array) -> Result<Kind<'_>, ArrowError> {
     let Some(runs) = array.as_any().downcast_ref::<RunArray<R>>() else {
-        let told = format!("{} is no array of runs", array.data_type());
-        return Err(ArrowError::InvalidArgumentError(told));
+        let problem = format!("{} is no array of runs", array.data_type());
+        return Err(ArrowError::InvalidArgumentError(problem));
     };
     let values = Cells::of(runs.values().as_ref())?;
     let place = move |row: usize| runs.get_physical_index(row);
@@ -348,9 +348,9 @@ mod tests {
 
     use super::*;
 
-    fn told(array: &dyn Array) -> Vec<String> {
+    fn shown(array: &dyn Array) -> Vec<String> {
         let cells = Cells::of(array).unwrap();
-        let told = (0..array.len()).map(|row| {
+        let texts = (0..array.len()).map(|row| {
             let mut json = String::new();
             cells.json(row, &mut json);
             assert!(
@@ -362,11 +362,11 @@ mod tests {
                 cells.text(row).unwrap_or_else(|| "-".to_owned())
             )
         });
-        told.collect()
+        texts.collect()
     }
 
     #[test]
-    fn values_are_told_as_text_and_as_json() {
+    fn values_are_shown_as_text_and_as_json() {
         let arrays: Vec<(ArrayRef, &[&str])> = vec![
             (
                 Arc::new(Int64Array::from(vec![Some(i64::MIN), None])),
@@ -428,7 +428,7 @@ mod tests {
             (Arc::new(NullArray::new(1)), &["- | null"]),
         ];
         for (array, wanted) in arrays {
-            assert_eq!(told(array.as_ref()), wanted, "{}", array.data_type());
+            assert_eq!(shown(array.as_ref()), wanted, "{}", array.data_type());
         }
     }
 
@@ -439,8 +439,8 @@ mod tests {
             None,
             Some(vec![]),
         ]);
-        assert_eq!(told(&list), ["[1,null] | [1,null]", "- | null", "[] | []"]);
-        assert_eq!(told(&list.slice(2, 1)), ["[] | []"]);
+        assert_eq!(shown(&list), ["[1,null] | [1,null]", "- | null", "[] | []"]);
+        assert_eq!(shown(&list.slice(2, 1)), ["[] | []"]);
         let fields: Vec<(Arc<Field>, ArrayRef)> = vec![
             (
                 Arc::new(Field::new("a", DataType::Int64, true)),
@@ -453,7 +453,7 @@ mod tests {
         ];
         let json = "{\"a\":1,\"b\":\"x\"}";
         assert_eq!(
-            told(&StructArray::from(fields)),
+            shown(&StructArray::from(fields)),
             [format!("{json} | {json}")]
         );
         let mut map = MapBuilder::new(None, StringBuilder::new(), StringBuilder::new());
@@ -461,14 +461,14 @@ mod tests {
         map.values().append_value("v");
         map.append(true).unwrap();
         let json = "{\"k\":\"v\"}";
-        assert_eq!(told(&map.finish()), [format!("{json} | {json}")]);
+        assert_eq!(shown(&map.finish()), [format!("{json} | {json}")]);
         let words: DictionaryArray<Int8Type> =
             vec![Some("a"), None, Some("a")].into_iter().collect();
-        assert_eq!(told(&words), ["a | \"a\"", "- | null", "a | \"a\""]);
+        assert_eq!(shown(&words), ["a | \"a\"", "- | null", "a | \"a\""]);
         let ends = arrow::array::Int32Array::from(vec![2, 3]);
         let values = StringArray::from(vec![Some("a"), None]);
         let runs = RunArray::<Int32Type>::try_new(&ends, &values).unwrap();
-        assert_eq!(told(&runs), ["a | \"a\"", "a | \"a\"", "- | null"]);
+        assert_eq!(shown(&runs), ["a | \"a\"", "a | \"a\"", "- | null"]);
     }
 
     #[test]

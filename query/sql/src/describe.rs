@@ -75,11 +75,11 @@ pub(crate) fn tables(
 
 fn wanted(names: &StringArray, pattern: &Pattern) -> Result<BooleanArray, SqlError> {
     let text = StringArray::new_scalar(&pattern.like);
-    let told = match pattern.any_case {
+    let matching = match pattern.any_case {
         true => ilike(names, &text),
         false => like(names, &text),
     };
-    told.map_err(|error| SqlError::Plan(limn_store::one_line(&error.to_string())))
+    matching.map_err(|error| SqlError::Plan(limn_store::one_line(&error.to_string())))
 }
 
 fn failed(error: &ArrowError) -> SqlError {

@@ -4,7 +4,7 @@
 //! Where the parser cannot tell how to read what comes, it tries one way and then another. In
 //! brackets within brackets each level may be tried twice, or three times, and a text of a hundred
 //! letters would be parsed for years. So every beginning of an expression counts, and after
-//! [`Sql::new`]'s many the parser is told that it went too deep, which no trial gets past.
+//! [`Sql::new`]'s many the parser hears that it went too deep, which no trial gets past.
 
 use std::any::TypeId;
 use std::cell::Cell;

@@ -157,7 +157,7 @@ impl Engine {
             deadline,
             runtime: Handle::current(),
         };
-        let (tell, told) = tokio::sync::oneshot::channel();
+        let (sender, receiver) = tokio::sync::oneshot::channel();
         std::thread::Builder::new()
             .name("limn-sql".to_owned())
             .stack_size(size::STACK)
@@ -166,12 +166,12 @@ impl Engine {
                 let planned = planned
                     .unwrap_or_else(|panic| Err(SqlError::Internal(panic_text(panic.as_ref()))));
                 // Nobody waits any more where the time is over.
-                let _ = tell.send(planned);
+                let _ = sender.send(planned);
             })
             .map_err(|error| SqlError::Execution(format!("a thread cannot be started: {error}")))?;
-        match tokio::time::timeout_at(deadline, told).await {
+        match tokio::time::timeout_at(deadline, receiver).await {
             Ok(Ok(planned)) => planned,
-            Ok(Err(_)) => Err(SqlError::Internal("the planner is gone".to_owned())),
+            Ok(Err(_)) => Err(SqlError::Internal("the planner has ended".to_owned())),
             Err(_) => Err(SqlError::Timeout(self.limits.timeout)),
         }
     }
@@ -356,7 +356,7 @@ fn explain(query: Box<Query>) -> Parsed {
     }
 }
 
-/// One row more than are wanted tells whether there are more; a sort need not keep others.
+/// One row more than are wanted shows whether there are more; a sort need not keep others.
 fn first_rows(plan: LogicalPlan, most: u64) -> Result<LogicalPlan, DataFusionError> {
     let one_more = usize::try_from(most.saturating_add(1)).unwrap_or(usize::MAX);
     LogicalPlanBuilder::from(plan)
@@ -374,8 +374,8 @@ fn reads_only(plan: &LogicalPlan) -> Result<(), DataFusionError> {
         .verify_plan(plan)?;
     plan.apply_with_subqueries(|step| {
         let refused = |what: &str| {
-            let told = format!("limn sql reads only: {what} is refused");
-            Err(DataFusionError::Plan(told))
+            let refusal = format!("limn sql reads only: {what} is refused");
+            Err(DataFusionError::Plan(refusal))
         };
         match step {
             LogicalPlan::TableScan(scan) => {

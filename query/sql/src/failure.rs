@@ -1,4 +1,4 @@
-//! From errors of DataFusion to what a person is told.
+//! From errors of DataFusion to what a person reads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,8 +53,8 @@ pub(crate) fn planning(
     let schema = match error.find_root() {
         DataFusionError::SchemaError(schema, _) => schema,
         DataFusionError::Plan(cause) | DataFusionError::Internal(cause) => {
-            let told = blame::of_types(cause, sql, tables);
-            return told.map_or_else(|| running(error, limits), SqlError::Plan);
+            let blamed = blame::of_types(cause, sql, tables);
+            return blamed.map_or_else(|| running(error, limits), SqlError::Plan);
         }
         _ => return running(error, limits),
     };
@@ -100,11 +100,11 @@ fn unknown_column(name: &str, sql: &str, tables: &BTreeMap<String, Arc<Table>>) 
 /// Why a query ended before its end.
 pub(crate) fn running(error: &DataFusionError, limits: &Limits) -> SqlError {
     let root = error.find_root();
-    // Memory and disk are told by the words alone, and disk as an error of writing.
+    // Memory and disk are recognised by the words alone, and disk as an error of writing.
     if error.to_string().contains(DISK) {
         return SqlError::Spill(limits.spill_bytes);
     }
-    let told = || one_line(&without_tree(&without_prefix(&root.strip_backtrace())));
+    let line = || one_line(&without_tree(&without_prefix(&root.strip_backtrace())));
     match root {
         DataFusionError::External(error) if error.is::<Over>() => SqlError::Timeout(limits.timeout),
         DataFusionError::External(error) => {
@@ -113,20 +113,20 @@ pub(crate) fn running(error: &DataFusionError, limits: &Limits) -> SqlError {
             match (stale, scan) {
                 (Some(stale), _) => SqlError::Stale(Box::new(stale.clone())),
                 (None, Some(error)) => SqlError::Scan(error.clone()),
-                (None, None) => SqlError::Execution(told()),
+                (None, None) => SqlError::Execution(line()),
             }
         }
         DataFusionError::ResourcesExhausted(_) => SqlError::Memory(limits.memory_bytes),
-        DataFusionError::Plan(cause) => SqlError::Plan(of_function(cause).unwrap_or_else(told)),
-        DataFusionError::SchemaError(..) => SqlError::Plan(told()),
+        DataFusionError::Plan(cause) => SqlError::Plan(of_function(cause).unwrap_or_else(line)),
+        DataFusionError::SchemaError(..) => SqlError::Plan(line()),
         DataFusionError::NotImplemented(cause) => {
             let cause = one_line(&without_tree(cause));
             SqlError::Plan(format!("limn sql does not have this: {cause}"))
         }
-        DataFusionError::ArrowError(error, _) if is_of_values(error) => SqlError::Value(told()),
-        DataFusionError::SQL(..) => SqlError::Syntax(told()),
+        DataFusionError::ArrowError(error, _) if is_of_values(error) => SqlError::Value(line()),
+        DataFusionError::SQL(..) => SqlError::Syntax(line()),
         DataFusionError::Internal(cause) => SqlError::Internal(one_line(&without_tree(cause))),
-        _ => SqlError::Execution(told()),
+        _ => SqlError::Execution(line()),
     }
 }
 
@@ -172,9 +172,9 @@ fn without_tree(text: &str) -> String {
         return text.to_owned();
     }
     if text.starts_with("Dot access not supported") {
-        let told =
+        let advice =
             "a field behind a dot is a name; a column whose name has dots stands in double quotes";
-        return told.to_owned();
+        return advice.to_owned();
     }
     let said = text.split(['(', '{', '[']).next().unwrap_or_default();
     said.rsplit_once(": ").map_or(said, |it| it.0).to_owned()
@@ -202,16 +202,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_of_the_scan_is_told_as_it_is() {
+    fn an_error_of_the_scan_is_kept_as_it_is() {
         let scan = ScanError::Changed {
             path: "crm/churn.csv".to_owned(),
         };
         let inner = DataFusionError::External(Box::new(scan.clone()));
         let arrow = ArrowError::ExternalError(Box::new(inner));
         let outer = DataFusionError::ArrowError(Box::new(arrow), None).context("somewhere");
-        let told = running(&outer, &Limits::default());
-        assert!(matches!(&told, SqlError::Scan(it) if *it == scan), "{told}");
-        assert_eq!(told.to_string(), scan.to_string());
+        let failure = running(&outer, &Limits::default());
+        assert!(
+            matches!(&failure, SqlError::Scan(it) if *it == scan),
+            "{failure}"
+        );
+        assert_eq!(failure.to_string(), scan.to_string());
     }
 
     #[test]
@@ -231,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_told_apart() {
+    fn each_limit_has_its_own_error() {
         let of = |text: &str| {
             let error = DataFusionError::ResourcesExhausted(text.to_owned());
             running(&error, &Limits::default())
@@ -260,8 +263,8 @@ mod tests {
             ("foo", "there are those of DataFusion"),
             ("percentile_rank_of_all", "there are those of DataFusion"),
         ] {
-            let told = of(&format!("Invalid function '{wrong}'.\nDid you mean 'cot'?"));
-            assert_eq!(told, format!("there is no function '{wrong}'; {instead}"));
+            let line = of(&format!("Invalid function '{wrong}'.\nDid you mean 'cot'?"));
+            assert_eq!(line, format!("there is no function '{wrong}'; {instead}"));
         }
     }
 
@@ -278,19 +281,19 @@ mod tests {
             ),
         ] {
             let error = DataFusionError::NotImplemented(text.to_owned());
-            let told = running(&error, &Limits::default()).to_string();
+            let line = running(&error, &Limits::default()).to_string();
             assert!(
-                told.ends_with(wanted) || told.contains("double quotes"),
-                "{told}"
+                line.ends_with(wanted) || line.contains("double quotes"),
+                "{line}"
             );
-            assert!(!told.contains('{'), "{told}");
+            assert!(!line.contains('{'), "{line}");
         }
     }
 
     #[test]
     fn who_said_it_is_left_out() {
         let error = DataFusionError::Plan("Error during planning: it is\nodd".into());
-        let told = running(&error, &Limits::default()).to_string();
-        assert_eq!(told, "it is odd");
+        let line = running(&error, &Limits::default()).to_string();
+        assert_eq!(line, "it is odd");
     }
 }

@@ -123,8 +123,8 @@ impl Bounded {
     fn check(&self, args: &ScalarFunctionArgs) -> Result<()> {
         let refused = |size: u64, most: u64, what: &str| {
             let (name, size, most) = (self.inner.name(), bytes(size), bytes(most));
-            let told = format!("{name}() would make {what} of {size}, and {most} are allowed");
-            Err(DataFusionError::Execution(told))
+            let refusal = format!("{name}() would make {what} of {size}, and {most} are allowed");
+            Err(DataFusionError::Execution(refusal))
         };
         let is_constant = (args.args.iter()).all(|it| matches!(it, ColumnarValue::Scalar(_)));
         let rows = if is_constant { 1 } else { args.number_rows };

@@ -11,7 +11,7 @@
 //!    of each group (`groups`).
 //! 3. DataFusion plans it over those tables (`provider`, `types`, `pushdown`, `statistics`) and
 //!    runs it within [`Limits`], of which the time is looked at wherever it computes (`watch`).
-//! 4. Each table is read by limn's own scan ([`limn_lake::scan`]); what that met is told in the
+//! 4. Each table is read by limn's own scan ([`limn_lake::scan`]); what that met is said in the
 //!    answer's notes.
 //!
 //! DataFusion has no file format, object store, catalog or table function here: there is nothing

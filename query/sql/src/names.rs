@@ -87,7 +87,7 @@ fn unknown(wanted: &Wanted, catalogue: &Catalogue) -> SqlError {
         true => Vec::new(),
         false => near(wanted, names.iter().copied()),
     };
-    // Who writes a file's name means its table.
+    // Whoever writes a file's name means its table.
     let stem = match path.rsplit_once('.') {
         Some((stem, _)) if Format::of_path(path).is_some() => Some(stem),
         _ => wanted.dotted_stem(),
@@ -149,7 +149,7 @@ impl Wanted {
         ends.any(|end| self.is(end, any_case))
     }
 
-    /// `churn` of `churn.csv`, where the parts were told apart by the dot.
+    /// `churn` of `churn.csv`, where the parts were separated by the dot.
     fn dotted_stem(&self) -> Option<&str> {
         let (stem, _) = self.path.rsplit_once('/')?;
         Format::of_path(&self.written).map(|_| stem)

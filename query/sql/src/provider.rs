@@ -1,6 +1,6 @@
 //! The tables of a statement, as DataFusion finds them: one catalog with a schema of the tables
-//! that the statement names and one of the rows that it is given, and nothing else. What a name means was decided before
-//! (`relations.rs`).
+//! that the statement names and one of the rows that it is given, and nothing else. What a name
+//! means was decided before (`relations.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -158,13 +158,13 @@ impl TableProvider for LakeTable {
         &self,
         conditions: &[&Expr],
     ) -> Result<Vec<TableProviderFilterPushDown>> {
-        let told = conditions.iter().map(|condition| {
+        let support = conditions.iter().map(|condition| {
             match pushdown::filters(condition, &self.table.schema) {
                 Some(_) => TableProviderFilterPushDown::Exact,
                 None => TableProviderFilterPushDown::Unsupported,
             }
         });
-        Ok(told.collect())
+        Ok(support.collect())
     }
 
     async fn scan(

@@ -219,8 +219,8 @@ mod tests {
         ]))
     }
 
-    fn told(condition: &Expr) -> Option<Vec<String>> {
-        let told = |filter: Filter| {
+    fn pushed(condition: &Expr) -> Option<Vec<String>> {
+        let text = |filter: Filter| {
             let values = |values: &ArrayRef| {
                 let text = arrow::compute::cast(values, &DataType::Utf8).unwrap();
                 let text = text.as_any().downcast_ref::<StringArray>().unwrap().clone();
@@ -238,7 +238,7 @@ mod tests {
         Some(
             filters(condition, &schema())?
                 .into_iter()
-                .map(told)
+                .map(text)
                 .collect(),
         )
     }
@@ -284,8 +284,8 @@ mod tests {
             (col("tags").is_null(), &[]),
         ] {
             match wanted {
-                [] => assert_eq!(told(&condition), None, "{condition}"),
-                wanted => assert_eq!(told(&condition).unwrap(), wanted, "{condition}"),
+                [] => assert_eq!(pushed(&condition), None, "{condition}"),
+                wanted => assert_eq!(pushed(&condition).unwrap(), wanted, "{condition}"),
             }
         }
     }
@@ -310,7 +310,7 @@ mod tests {
             col("name"),
             lit(true),
         ] {
-            assert_eq!(told(&condition), None, "{condition}");
+            assert_eq!(pushed(&condition), None, "{condition}");
         }
     }
 

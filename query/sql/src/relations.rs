@@ -5,15 +5,16 @@
 //! (`provider.rs`), with an alias by which its columns are called; a column by its spelling
 //! (`scope.rs`). DataFusion then takes all names as they are written.
 
+mod naming;
+
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use datafusion::sql::sqlparser::ast::{
-    Ident, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectFlavor, SelectItem,
-    SetExpr, SetQuantifier, TableAlias, TableFactor, TableWithJoins, VisitMut,
-    WildcardAdditionalOptions,
+    Ident, ObjectName, Query, Select, SelectFlavor, SelectItem, SetExpr, SetQuantifier, TableAlias,
+    TableFactor, TableWithJoins, VisitMut, WildcardAdditionalOptions,
 };
 use limn_segment::TableRecord;
 
@@ -25,9 +26,12 @@ use crate::inputs::{Input, Inputs};
 use crate::names;
 use crate::notes::Notes;
 use crate::provider::{GIVEN, SCHEMA};
-use crate::scope::{Column, Columns, Hidden, Relation, Scope, Scopes, column_of, resolved, same};
+use crate::scope::{Column, Columns, Relation, Scope, Scopes, resolved, same};
 use crate::size::{self, RELATIONS};
 use crate::table::Table;
+
+pub(crate) use naming::alias_of;
+use naming::{columns_of, free_alias, named, names_of, renamed, rewrite_using, unnamed, using};
 
 /// Walks a query, and opens the tables that it names.
 pub(crate) struct Walk<'a> {
@@ -330,7 +334,7 @@ impl<'a> Walk<'a> {
                 Some(alias) => named(alias, columns),
                 None => Relation {
                     names: vec![vec![spelt.clone()]],
-                    told: Some(spelt.clone()),
+                    label: Some(spelt.clone()),
                     alias: Some(spelt),
                     columns,
                 },
@@ -370,12 +374,12 @@ impl<'a> Walk<'a> {
                 Relation {
                     alias: Some(free),
                     names,
-                    told: None,
+                    label: None,
                     columns,
                 }
             }
         };
-        relation.told = Some(record.name.clone());
+        relation.label = Some(record.name.clone());
         Ok(relation)
     }
 
@@ -405,7 +409,7 @@ impl<'a> Walk<'a> {
 
     fn open(&mut self, record: &Arc<TableRecord>) -> Result<Arc<Table>, SqlError> {
         if let Some(table) = self.tables.get(&record.name) {
-            // Tables of a statement are told apart by their names.
+            // Tables of a statement are distinguished by their names.
             return match table.record.lake == record.lake {
                 true => Ok(Arc::clone(table)),
                 false => Err(SqlError::SeveralLakes {
@@ -438,136 +442,5 @@ impl<'a> Walk<'a> {
         withs: &Withs,
     ) -> Result<(), SqlError> {
         Exprs::walk(self, part, scopes, withs)
-    }
-}
-
-/// A source of rows that has a name of its own.
-pub(crate) fn alias_of(name: &str) -> TableAlias {
-    TableAlias {
-        explicit: true,
-        name: resolved(name),
-        columns: Vec::new(),
-        at: None,
-    }
-}
-
-fn named(alias: &TableAlias, columns: Columns) -> Relation {
-    let name = alias.name.value.clone();
-    Relation {
-        names: vec![vec![name.clone()]],
-        told: Some(name.clone()),
-        alias: Some(name),
-        columns: renamed(columns, alias),
-    }
-}
-
-fn unnamed(columns: Columns) -> Relation {
-    Relation {
-        alias: None,
-        names: Vec::new(),
-        told: None,
-        columns,
-    }
-}
-
-/// The columns with the names that an alias gives: `AS x (a, b)`.
-fn renamed(mut columns: Columns, alias: &TableAlias) -> Columns {
-    // A withheld column is none that could be counted.
-    if !alias.columns.is_empty() {
-        columns.list.retain(|it| it.withheld.is_none());
-    }
-    for (at, named) in alias.columns.iter().enumerate() {
-        let column = Column::named(named.name.value.as_str());
-        match columns.list.get_mut(at) {
-            Some(old) => *old = column,
-            None => columns.list.push(column),
-        }
-    }
-    columns
-}
-
-fn columns_of(table: &Table) -> Columns {
-    let open = table
-        .schema
-        .fields()
-        .iter()
-        .map(|it| Column::named(it.name().as_str()));
-    let withheld = table.withheld.iter().map(|it| Column {
-        name: it.name.as_str().into(),
-        withheld: Some(Rc::new(Hidden {
-            table: table.name().to_owned(),
-            column: it.name.clone(),
-            sensitive: it.sensitive.clone(),
-        })),
-    });
-    Columns {
-        list: open.chain(withheld).collect(),
-        has_others: false,
-    }
-}
-
-/// What may be written before a table's columns: what was written in FROM, the whole name, and its
-/// end.
-fn names_of(record: &TableRecord, written: &[&str]) -> Vec<Vec<String>> {
-    let owned = |parts: &[&str]| parts.iter().map(|it| (*it).to_owned()).collect();
-    let folders: Vec<&str> = record.name.split('/').collect();
-    let mut names: Vec<Vec<String>> = vec![owned(written), vec![record.name.clone()]];
-    names.extend((0..folders.len()).map(|from| owned(&folders[from..])));
-    names
-}
-
-/// What a table is called: by the end of its name, or all of it where another one is called so.
-fn free_alias(name: &str, scope: &Scope) -> String {
-    let end = name.rsplit('/').next().unwrap_or(name);
-    let is_taken = |alias: &str| {
-        scope
-            .relations
-            .iter()
-            .any(|it| it.alias.as_deref() == Some(alias))
-    };
-    match is_taken(end) {
-        true => name.to_owned(),
-        false => end.to_owned(),
-    }
-}
-
-/// The columns of USING.
-fn using(join: &mut JoinOperator) -> Option<&mut Vec<ObjectName>> {
-    let (JoinOperator::Join(constraint)
-    | JoinOperator::Inner(constraint)
-    | JoinOperator::Left(constraint)
-    | JoinOperator::LeftOuter(constraint)
-    | JoinOperator::Right(constraint)
-    | JoinOperator::RightOuter(constraint)
-    | JoinOperator::FullOuter(constraint)
-    | JoinOperator::Semi(constraint)
-    | JoinOperator::LeftSemi(constraint)
-    | JoinOperator::RightSemi(constraint)
-    | JoinOperator::Anti(constraint)
-    | JoinOperator::LeftAnti(constraint)
-    | JoinOperator::RightAnti(constraint)) = join
-    else {
-        return None;
-    };
-    match constraint {
-        JoinConstraint::Using(columns) => Some(columns),
-        _ => None,
-    }
-}
-
-/// A column of USING is spelt as both sides spell it, if they agree.
-fn rewrite_using(column: &mut ObjectName, relations: &[Relation], left: usize) {
-    let [part] = column.0.as_slice() else {
-        return;
-    };
-    let Some(written) = part.as_ident() else {
-        return;
-    };
-    let side = |relations: &[Relation]| column_of(relations, &[], written).ok().flatten();
-    let (a, b) = relations.split_at(left);
-    if let (Some(a), Some(b)) = (side(a), side(b))
-        && a == b
-    {
-        *column = ObjectName::from(vec![resolved(a)]);
     }
 }

@@ -115,7 +115,7 @@ fn table_file(
             size: file.size,
             modified_ms: file.modified_ms,
         },
-        // A file of no format is told by the scan.
+        // A file of no format is reported by the scan.
         format: match format {
             Some(format) if !format.is_log() || record.is_log(&file.path) => format,
             Some(_) => Format::Parquet,

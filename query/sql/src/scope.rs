@@ -70,7 +70,7 @@ pub(crate) struct Relation {
     /// What may be written before its columns, each in parts.
     pub(crate) names: Vec<Vec<String>>,
     /// What it is called in messages.
-    pub(crate) told: Option<String>,
+    pub(crate) label: Option<String>,
     pub(crate) columns: Columns,
 }
 
@@ -122,7 +122,7 @@ impl<'a> Scopes<'a> {
     }
 
     /// The spelling of the column that is meant; `None` where none is known, which the planner
-    /// tells.
+    /// reports.
     pub(crate) fn column(&self, written: &Ident) -> Result<Option<String>, SqlError> {
         for scope in self.levels() {
             if let Some(name) = scope.column(written)? {
@@ -160,15 +160,15 @@ impl<'a> Scopes<'a> {
         let (Some((_, source)), true) = (written.split_last(), relations().all(is_known)) else {
             return Ok(());
         };
-        let told: BTreeSet<&str> = relations().filter_map(Relation::called).collect();
-        if told.is_empty() {
+        let names: BTreeSet<&str> = relations().filter_map(Relation::called).collect();
+        if names.is_empty() {
             return Ok(());
         }
         let columns = relations().flat_map(|it| &it.columns.list);
         let open = columns.filter(|it| it.withheld.is_none() && it.name.contains('.'));
         Err(SqlError::UnknownSource {
             name: one_line(&joined(source).value),
-            known: told.into_iter().map(one_line).collect(),
+            known: names.into_iter().map(one_line).collect(),
             near: near(&joined(written).value, open.map(|it| &*it.name)),
         })
     }
@@ -276,10 +276,12 @@ impl Scope {
             [relation] => Ok(Some(relation)),
             several => {
                 let name: Vec<&str> = written.iter().map(|it| it.value.as_str()).collect();
-                let told = several.iter().map(|it| it.told.clone().unwrap_or_default());
+                let names = several
+                    .iter()
+                    .map(|it| it.label.clone().unwrap_or_default());
                 Err(SqlError::AmbiguousTable {
                     name: name.join("."),
-                    tables: told.collect(),
+                    tables: names.collect(),
                 })
             }
         }
@@ -311,7 +313,7 @@ fn joined(parts: &[Ident]) -> Ident {
 impl Relation {
     /// What a person calls it in the statement.
     fn called(&self) -> Option<&str> {
-        let is_own = |name: &&String| self.told.as_ref() == Some(name);
+        let is_own = |name: &&String| self.label.as_ref() == Some(name);
         let alias = self.alias.as_deref();
         // A table without an alias was given the end of its name.
         let whole = self.names.iter().flatten().find(is_own);
@@ -336,7 +338,7 @@ impl Relation {
         let open = self.columns.list.iter().filter(|it| it.withheld.is_none());
         SqlError::UnknownColumn {
             name: column.to_owned(),
-            table: self.told.clone(),
+            table: self.label.clone(),
             near: near(column, open.map(|it| &*it.name)),
             is_text: false,
         }

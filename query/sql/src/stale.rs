@@ -13,25 +13,25 @@ use thiserror::Error;
 /// What stands for the index in a command, where nobody says which one it is.
 const INDEX: &str = "INDEX";
 
-/// A file of a table has changed since it was indexed, or is gone.
+/// A file of a table has changed since it was indexed, or is missing.
 #[derive(Clone, Debug, Error)]
 pub struct Stale {
     path: String,
-    is_gone: bool,
+    is_missing: bool,
     table: Arc<TableRecord>,
 }
 
 impl Stale {
     /// What a scan met of the files of a table, if it is that.
     pub(crate) fn of(error: &ScanError, table: &Arc<TableRecord>) -> Option<Stale> {
-        let (path, is_gone) = match error {
+        let (path, is_missing) = match error {
             ScanError::Changed { path } => (path, false),
-            ScanError::Gone { path } => (path, true),
+            ScanError::Missing { path } => (path, true),
             ScanError::Store { .. } => return None,
         };
         Some(Stale {
             path: path.clone(),
-            is_gone,
+            is_missing,
             table: Arc::clone(table),
         })
     }
@@ -44,7 +44,7 @@ impl Stale {
             true => ", and with it all tables that are in it",
             false => "",
         };
-        match self.is_gone {
+        match self.is_missing {
             true => format!("{file} is missing: it was there when it was indexed{has_others}"),
             false => format!("{file} has changed since it was indexed{has_others}"),
         }
@@ -54,7 +54,7 @@ impl Stale {
     #[must_use]
     pub fn command(&self, index: &str) -> String {
         let (lake, index) = (word(&self.table.lake), word(index));
-        match self.is_gone || self.is_inside() {
+        match self.is_missing || self.is_inside() {
             true => format!("limn index {lake} --index {index}"),
             false => {
                 let table = word(&self.table.name);
@@ -97,7 +97,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn told(error: &ScanError) -> String {
+    fn line(error: &ScanError) -> String {
         let table = TableRecord {
             lake: "/data/the lake".to_owned(),
             name: "sales/orders".to_owned(),
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn the_command_can_be_run_as_it_stands() {
         let changed = |path: &str| {
-            told(&ScanError::Changed {
+            line(&ScanError::Changed {
                 path: path.to_owned(),
             })
         };
@@ -125,11 +125,11 @@ mod tests {
             "sales.db has changed since it was indexed, and with it all tables that are in it; \
              bring the index up to date: limn index '/data/the lake' --index lake.limn"
         );
-        let gone = told(&ScanError::Gone {
+        let missing = line(&ScanError::Missing {
             path: "sales/orders.csv".to_owned(),
         });
         assert_eq!(
-            gone,
+            missing,
             "sales/orders.csv is missing: it was there when it was indexed; bring the index up to \
              date: limn index '/data/the lake' --index lake.limn"
         );

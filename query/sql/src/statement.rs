@@ -1,6 +1,6 @@
 //! From text to the one statement that it is, if it is one that reads.
 //!
-//! What a statement does is told by its first word, before it is parsed: whatever writes is refused
+//! What a statement does shows in its first word, before it is parsed: whatever writes is refused
 //! by name, however it goes on.
 
 use datafusion::sql::sqlparser::ast::{
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statements_that_read_are_told_apart() {
+    fn statements_that_only_read_are_recognised() {
         for sql in [
             "SELECT 1",
             "  select 1 ;; ",
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_sql_is_told_in_one_line() {
+    fn what_is_no_sql_is_reported_in_one_line() {
         for sql in [
             "",
             " ; ",

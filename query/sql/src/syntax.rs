@@ -1,4 +1,4 @@
-//! A query as its syntax, for who takes it apart before it runs.
+//! A query as its syntax, to be taken apart before it runs.
 //!
 //! Whatever walks a query calls itself once a level, so it is taken apart on a thread whose stack
 //! is large enough for the longest text that is parsed (`size.rs`).

@@ -158,7 +158,7 @@ impl Types {
     }
 
     /// Both sides of a comparison. Where they are to be equal, a text becomes a number of the other
-    /// side's very type, so that long keys are told apart; else a fraction. What differs from a
+    /// side's very type, so that long keys stay distinct; else a fraction. What differs from a
     /// text that is no number is nobody's guess.
     fn compared(&self, left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> (Expr, Expr) {
         let is_equality = match op {

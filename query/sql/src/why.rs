@@ -44,7 +44,7 @@ pub fn why_of(
 }
 
 /// Whether tables have files in one folder, or in folders of dates below one, as far as their first
-/// files tell.
+/// files say.
 fn lies_beside(one: &TableRecord, other: &TableRecord) -> bool {
     let folder = |record: &TableRecord| {
         let first = record.files_now().next()?;

@@ -1,5 +1,5 @@
-//! The seeds of files, containers, logs and deletes, read once: what a target would find at its first
-//! input, every build finds.
+//! The seeds of files, containers, logs and deletes, read once: what a target would find at its
+//! first input, every build finds.
 
 #![allow(clippy::expect_used, reason = "a test")]
 

@@ -75,8 +75,8 @@ impl EncoderFolder {
         needed(&folder.join(CONFIG), config::read).is_ok()
     }
 
-    /// Reads what is in a folder, but for the weights, which are only hashed. `stamps` names a file in
-    /// which hashes are remembered by path, size and time of change.
+    /// Reads what is in a folder, but for the weights, which are only hashed. `stamps` names a file
+    /// in which hashes are remembered by path, size and time of change.
     ///
     /// # Errors
     /// [`ModelError::InvalidModel`] names the file that is missing or does not fit and what was

@@ -8,6 +8,7 @@ pub(crate) mod cards;
 mod fetch_error;
 mod hub;
 pub(crate) mod language;
+mod lock;
 pub(crate) mod store;
 #[cfg(test)]
 mod tests;

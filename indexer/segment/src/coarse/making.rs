@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_is_gone_needs_no_copy() {
+    fn a_reader_that_was_dropped_needs_no_copy() {
         let copy = Arc::new(Copy::default());
         *lock(&copy.matrix) = Some((matrix(0.5), 64));
         let dropped = Arc::downgrade(&copy);

@@ -176,7 +176,7 @@ fn sketches_are_columns_that_any_parquet_tool_reads_and_a_lone_files_are_written
             std::slice::from_ref(row)
         );
     }
-    // Who reads one of both has what is there.
+    // A reader of one of both has what is there.
     let wanted = ["columns.list.element.sketch"];
     let read = read_catalog_columns("c", write(&rows[1]), 1, &wanted).unwrap();
     assert_eq!((&read[0].sketches, read[0].files.len()), (&all, 0));
@@ -331,7 +331,7 @@ fn hostile_bytes_are_errors() {
 }
 
 #[test]
-fn later_files_win_and_removed_tables_are_gone() {
+fn later_files_win_and_removed_tables_are_not_listed() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

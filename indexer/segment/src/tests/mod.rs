@@ -181,7 +181,7 @@ pub(crate) fn read_everything(
     }
     for block in 0..reader.block_count() {
         answers.push(reader.text(block));
-        answers.push(reader.text_hash(block).map(|h| h.to_string()));
+        answers.push(reader.text_hash(block).map(|h| h.0.to_string()));
         answers.push(reader.vector(block).map(|v| format!("{v:?}")));
         answers.push(Ok(format!("{:?}", reader.block(block))));
     }

@@ -64,7 +64,8 @@ pub struct MakeBenchArgs {
     /// How long a statement may take.
     #[arg(help_heading = MORE, long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
-    /// Memory for a statement; what does not fit goes to temporary files, ten times as much at most.
+    /// Memory for a statement; what does not fit goes to temporary files, ten times as much at
+    /// most.
     #[arg(help_heading = MORE, long, value_name = "SIZE", default_value = "1GiB", value_parser = size)]
     pub memory: u64,
     #[command(flatten, next_help_heading = "Language models")]

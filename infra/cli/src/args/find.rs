@@ -64,8 +64,8 @@ pub enum JudgeArg {
 /// What scores tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RankingArg {
-    /// The formula, and features with learned weights (names, contexts, words, meaning), the index's
-    /// own where limn tune has kept some.
+    /// The formula, and features with learned weights (names, contexts, words, meaning), the
+    /// index's own where limn tune has kept some.
     Learned,
     /// The formula alone.
     Formula,
@@ -132,8 +132,8 @@ pub struct EvalArgs {
     pub index: IndexPlace,
     #[command(flatten)]
     pub encoder: EncoderPlace,
-    /// Questions with their tables, one JSON object a line; those with a `kind` are also measured by
-    /// kind.
+    /// Questions with their tables, one JSON object a line; those with a `kind` are also measured
+    /// by kind.
     #[arg(long, value_name = "FILE.jsonl")]
     pub questions: PathBuf,
     /// The cut-offs to measure, with --join also `auto` [default: 1,5,10; with --join 2,5,10,auto]

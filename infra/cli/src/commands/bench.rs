@@ -268,7 +268,7 @@ fn notes(origin: &Origin, ended: Ended) -> Vec<&'static str> {
         Mode::Model if origin.kinds == Kinds::Content => Vec::new(),
         Mode::Model => vec![
             "which tables answer a question about contexts is the model's word",
-            "invented contexts are in no index: questions about them tell how far names, columns and rows stand in for contexts",
+            "invented contexts are in no index: questions about them show how far names, columns and rows stand in for contexts",
         ],
     };
     notes.extend(match ended {

@@ -22,8 +22,8 @@ use crate::text::one_line;
 /// Names the embedder of `limn index`, and so the folder of an encoder for those that ask.
 const VARIABLE: &str = "LIMN_EMBEDDER";
 
-/// The embedder by name, fetched at first use, on these devices; of an encoder's folder perhaps only
-/// the first `dimensions` of its vectors.
+/// The embedder by name, fetched at first use, on these devices; of an encoder's folder perhaps
+/// only the first `dimensions` of its vectors.
 pub async fn embedder(
     name: &str,
     dimensions: Option<usize>,

@@ -79,7 +79,7 @@ async fn follow_over(
 
 /// `limn update`: the same for some tables.
 pub async fn update(mut args: UpdateArgs) -> anyhow::Result<Outcome> {
-    // Who asks for a table wants to know that it cannot be read, however long that has been so.
+    // Whoever asks for a table wants to know that it cannot be read, however long that has been so.
     args.run.strict = true;
     let tables = args.tables.iter().map(|table| table.trim_matches('/'));
     let scope = Scope::Tables(tables.map(str::to_owned).collect());

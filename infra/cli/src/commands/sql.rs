@@ -48,13 +48,13 @@ pub async fn run(args: SqlArgs) -> anyhow::Result<Outcome> {
         spill_bytes: args.memory.saturating_mul(SPILLED),
     };
     let mut answer = Engine::new(catalogue, limits).run(&statement).await?;
-    let told = match (file, &args.output) {
+    let written = match (file, &args.output) {
         (Some(format), Some(path)) => written::write(format, path, &mut answer).await,
         _ if args.json.json => print_json(&mut answer).await,
         _ if answer.is_plan() => print_plan(&mut answer).await,
         _ => print(&mut answer).await,
     };
-    told.map_err(|error| with_command(error, &args.index.index))?;
+    written.map_err(|error| with_command(error, &args.index.index))?;
     let (notes, read) = (answer.notes(), answer.read());
     tracing::info!(
         requests = read.requests,

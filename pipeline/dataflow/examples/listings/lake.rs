@@ -1,36 +1,12 @@
 //! A synthetic lake: of its objects 5 % are tables of their own, and the others lie in folders of 1
 //! to 50 like files or partitions.
 
+#[path = "../synthetic/mod.rs"]
+mod synthetic;
+
 use limn_formats::ObjectRecord;
 
-const AREAS: [&str; 8] = [
-    "sales",
-    "finance",
-    "logistics",
-    "support",
-    "energy",
-    "clinic",
-    "fleet",
-    "web",
-];
-const THINGS: [&str; 8] = [
-    "orders",
-    "invoices",
-    "visits",
-    "sessions",
-    "shipments",
-    "payments",
-    "readings",
-    "events",
-];
-/// A number that looks drawn by chance, of two others.
-fn drawn(a: u64, b: u64) -> u64 {
-    // SplitMix64.
-    let mut x = (a << 32 ^ b).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
-}
+use synthetic::{AREAS, THINGS, drawn};
 
 /// A number in letters: a name that is like no other by its digits.
 fn letters(mut number: u64) -> String {

@@ -56,7 +56,7 @@ fn main() {
         other => panic!("{other} is nothing to measure"),
     };
     let seconds = started.elapsed().as_secs_f64();
-    let told = serde_json::json!({
+    let report = serde_json::json!({
         "what": what,
         "objects": count,
         "process": process,
@@ -71,5 +71,5 @@ fn main() {
         "listing_bytes_an_object": listing_bytes as f64 / count as f64,
         "peak_bytes_an_object": (memory("VmHWM") - before) as f64 / count as f64,
     });
-    println!("{told}");
+    println!("{report}");
 }

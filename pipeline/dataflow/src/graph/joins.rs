@@ -16,7 +16,7 @@ use crate::graph::size::{GraphSize, MostTables};
 use crate::graph::updates::{EdgeUpdate, MemberUpdate, TableUpdate};
 use crate::published::Published;
 
-/// Tables that come and go, and who receives the edges that do.
+/// Tables that come and go, and the receiver of the edges that do.
 pub struct ToCompare {
     /// The tables.
     pub tables: Vec<TableUpdate>,

@@ -30,7 +30,7 @@ pub struct GraphRow {
     columns: Box<[Box<str>]>,
     /// Which segment has the lists of its values, by [`segment_hash`].
     segment: u64,
-    /// What tells these lists from those of other contents.
+    /// What distinguishes these lists from those of other contents.
     lists: u64,
 }
 

@@ -1,6 +1,6 @@
 //! Columns that share a band: how often each pair comes more or less with a change.
 //!
-//! Who is under a band is kept by the worker that the band is of, in 32 bytes for each band of one
+//! What is under a band is kept by the worker that the band is of, in 32 bytes for each band of one
 //! column, which most are. (An arrangement and the output of a `reduce` would be several times
 //! that.)
 

@@ -38,7 +38,7 @@ pub fn edges<'scope>(
     looked_up: VecCollection<'scope, Epoch, (Band, Member), isize>,
     work: &Arc<GraphWork>,
 ) -> VecCollection<'scope, Epoch, Edge, isize> {
-    // Who shares a hash may belong together; what is declared does.
+    // Columns that share a hash may belong together; what is declared does.
     let declared = tables.clone().inner.flat_map(|(table, _, diff)| {
         let way = Way::Band;
         let pairs = declared(&table).map(move |pair| (Meeting { pair, way }, diff));

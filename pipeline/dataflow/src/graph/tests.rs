@@ -67,7 +67,7 @@ pub fn of_columns(name: &str, columns: &[(&str, Vec<String>)]) -> Arc<Table> {
 /// What happens in an epoch.
 type Changes = (Vec<TableUpdate>, Vec<MemberUpdate>);
 
-/// Who is under a band because a first column has a value that others look up.
+/// What is under a band because a first column has a value that others look up.
 fn looked_up(tables: &BTreeMap<u8, Arc<Table>>) -> BTreeSet<(Band, Member)> {
     let columns = || {
         let of_table = |table: &Arc<Table>| {

@@ -431,7 +431,7 @@ async fn pinned<K: Kind>(ground: &mut Ground<K>) {
     let error = batches(&ground.scanned().await, Request::default())
         .await
         .unwrap_err();
-    assert!(matches!(error, ScanError::Gone { .. }), "{error:?}");
+    assert!(matches!(error, ScanError::Missing { .. }), "{error:?}");
     ended(&error);
     ground.lab.put(&path, "something else").await;
 }

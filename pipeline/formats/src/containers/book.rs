@@ -149,7 +149,7 @@ fn open(ranged: &Ranged, rows_of: Option<u64>, options: &ReadOptions) -> Result<
         return Ok(Opened::Plain(Plain::open(&bytes, options)?));
     }
     let version = stored.unwrap_or_else(|| Version::Content(xxh3_128(&bytes)));
-    // Who waits for its turn may find that another sheet's reader has opened the book.
+    // A reader that waited for its turn may find that another sheet's reader has opened the book.
     let _turn = match &options.confined {
         Some(confined) => Handle::current().block_on(confined.turn()),
         None => None,
@@ -318,7 +318,7 @@ pub(crate) async fn summarise(
         let sheet = book.sheet(index_of(&place)?)?;
         let (text, is_whole) = book.text(sheet, options.declared())?;
         let cells = text.strip_prefix(SEPARATOR_LINE).unwrap_or(&text);
-        // Who says how a sheet is read says that it is a table.
+        // Whoever declares how a sheet is read says that it is a table.
         if is_whole && options.declared().is_empty() && is_prose(cells) {
             let cause = "it is a sheet of one cell, or of sentences below one another";
             return Err(Failure::new(FileErrorKind::NoTable, cause));

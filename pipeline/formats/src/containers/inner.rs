@@ -100,7 +100,7 @@ pub(super) fn list(
                 false => members.refuse(member::path_of(&name, &part), size, failure),
             }
         }
-        members.untold += parts.untold;
+        members.unlisted += parts.unlisted;
         if members.found.len() as u64 > super::MOST_MEMBERS {
             return Err(super::too_many());
         }

@@ -33,7 +33,7 @@ struct Inner {
     here: Option<Work>,
     kept: Mutex<VecDeque<Kept>>,
     hasher: RandomState,
-    /// Who fetches or unpacks a file holds the turn of its name.
+    /// A reader that fetches or unpacks a file holds the turn of its name.
     turns: [Mutex<()>; FETCHED_AT_ONCE],
 }
 

@@ -56,7 +56,7 @@ const UNPACK: &str = "unpack it, and lay its files there";
 /// What to do with a damaged file that is no archive.
 const COPY_FILE: &str = "write or copy the file again from its source";
 
-/// What names of members say, which is for who makes tables of them to know.
+/// What names of members say, which is for those who make tables of them to know.
 #[derive(Clone, Copy, Debug)]
 pub struct MemberNames {
     /// Whether a path is that of data.
@@ -290,7 +290,7 @@ struct Members {
     refused: BTreeMap<String, (u64, Failure)>,
     /// How many of these are remarks, and how many more there are.
     remarks: usize,
-    untold: u64,
+    unlisted: u64,
     /// Bytes that are unpacked if all of them are read.
     work: u64,
 }
@@ -303,7 +303,7 @@ impl Members {
             inner: BTreeMap::new(),
             refused: BTreeMap::new(),
             remarks: 0,
-            untold: 0,
+            unlisted: 0,
             work: 0,
         }
     }
@@ -402,7 +402,7 @@ impl Members {
         let about: String = one_line(about).chars().take(MOST_SHOWN).collect();
         if let Entry::Vacant(free) = self.refused.entry(format!("{about}{SEPARATOR}")) {
             if self.remarks >= MOST_LINES {
-                self.untold += 1;
+                self.unlisted += 1;
                 return;
             }
             self.remarks += 1;
@@ -432,10 +432,10 @@ impl Members {
 
     fn of(mut self, container: &ObjectRecord) -> Listed {
         self.leave_out_parts();
-        if self.untold > 0 {
+        if self.unlisted > 0 {
             let cause = format!(
                 "{} of it cannot be read, too",
-                counted(self.untold, "more member")
+                counted(self.unlisted, "more member")
             );
             let failure = Failure::new(FileErrorKind::Unsupported, cause);
             self.refused

@@ -13,8 +13,10 @@
 
 pub(crate) mod batches;
 mod cage;
+mod failure;
 mod keys;
 mod mentions;
+mod reading;
 pub mod view;
 
 use std::collections::HashSet;
@@ -23,29 +25,24 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use limn_profile::text::counted;
-use limn_profile::{
-    ColumnBuilder, ColumnSummary, DataType, DeclaredKeys, FileSummary, FileValues, RowSampler,
-    ValueLimits, infer,
-};
+use limn_profile::FileSummary;
 use limn_store::Store;
-use limn_store::one_line;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Error, ErrorCode};
+use rusqlite::{Connection, Error};
 
+use self::failure::{failure, is_too_much, no_database, of_view, too_complex};
 use self::keys::Declared;
+use self::reading::Reading;
 use super::ddl::{self, Commented};
 use super::kept::Part;
-use super::{COPY_FILE, MOST_MEMBERS, Members, damaged, duckdb, most_unpacked, too_many};
+use super::{MOST_MEMBERS, Members, duckdb, most_unpacked, too_many};
 use crate::data_file::DataFile;
-use crate::documented::Documented;
 use crate::error::FileErrorKind;
 use crate::member::MemberPlace;
 use crate::ranged::Ranged;
-use crate::room::Held;
-use crate::{Failure, MAX_COLUMNS, ReadOptions, names, parse};
+use crate::{Failure, MAX_COLUMNS, ReadOptions, parse};
 
 const MAGIC: &[u8] = b"SQLite format 3\0";
 /// A database must be in memory as a whole; never more than this.
@@ -54,9 +51,6 @@ const MOST_BYTES: u64 = 256 << 20;
 const HEAP: u64 = 512 << 20;
 /// Characters of a definition in which comments are looked for.
 const LONGEST_DEFINITION: u32 = 256 << 10;
-/// Budgets of text that a profile takes.
-const TEXT_BUDGETS: u64 = 16;
-const REMEDY: &str = "lay its rows there as a file";
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -99,13 +93,6 @@ pub(super) fn list(
         }
     }
     Ok(())
-}
-
-fn no_database() -> Failure {
-    Failure::new(
-        FileErrorKind::NotItsFormat,
-        "it does not begin as SQLite databases do: it is none, or encrypted",
-    )
 }
 
 /// Reads a table or view.
@@ -353,210 +340,4 @@ fn open(bytes: &[u8]) -> Result<Connection, Error> {
 
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-fn line(text: &str) -> String {
-    one_line(text).chars().take(300).collect()
-}
-
-fn is_too_much(error: &Error) -> bool {
-    let code = error.sqlite_error_code();
-    matches!(
-        code,
-        Some(ErrorCode::OperationInterrupted | ErrorCode::OutOfMemory | ErrorCode::TooBig)
-    )
-}
-
-fn failure(error: &Error) -> Failure {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt) => damaged("database is damaged").with_remedy(COPY_FILE),
-        Some(ErrorCode::NotADatabase) => no_database(),
-        Some(ErrorCode::AuthorizationForStatementDenied) => Failure::new(
-            FileErrorKind::Unsupported,
-            "its columns are computed by what is not run here",
-        ),
-        _ if is_too_much(error) => Failure::new(
-            FileErrorKind::Unsupported,
-            "reading it takes more steps or memory than a table may",
-        )
-        .with_remedy(REMEDY),
-        _ => Failure::new(
-            FileErrorKind::Unsupported,
-            format!("SQLite cannot read it: {}", line(&error.to_string())),
-        )
-        .with_remedy(REMEDY),
-    }
-}
-
-fn too_complex() -> Failure {
-    let most = cage::MOST_QUERIES;
-    let cause = format!(
-        "it is a view that comes to more than {most} queries with the views it reads, or reads too many columns"
-    );
-    Failure::new(FileErrorKind::Unsupported, cause).with_remedy(REMEDY)
-}
-
-fn of_view(error: &Error) -> Failure {
-    let code = error.sqlite_error_code();
-    let text = error.to_string();
-    // What a view calls is refused while it is prepared, with no code of its own.
-    let is_refused = code == Some(ErrorCode::AuthorizationForStatementDenied)
-        || ["not authorized", "unsafe use of"]
-            .iter()
-            .any(|it| text.contains(it));
-    if !is_refused {
-        return failure(error);
-    }
-    let cause = "it is a view that calls what is not run here";
-    Failure::new(FileErrorKind::Unsupported, cause).with_remedy(REMEDY)
-}
-
-/// A number as text that is read as that number: a large one as `1e300` and not with all its
-/// digits.
-fn real(number: f64) -> String {
-    match number.abs() < 1e18 {
-        true => number.to_string(),
-        false => format!("{number:?}"),
-    }
-}
-
-/// A table's columns while it is read.
-struct Reading {
-    columns: Vec<ColumnBuilder>,
-    /// Values of bytes, which are not looked at.
-    bytes: Vec<u64>,
-    counts: Vec<(u64, u64)>,
-    sampler: RowSampler,
-    rows: u64,
-    text: u64,
-    most_text: u64,
-    is_cut: bool,
-    cell: String,
-    _turn: Held,
-}
-
-impl Reading {
-    fn new(columns: &[String], sample_path: &str, options: &ReadOptions) -> Reading {
-        let turn = options.room.columns(columns.len());
-        let limits = ValueLimits::for_columns(columns.len());
-        let values = FileValues::new(options.values);
-        let unique = names::unique(columns.iter().map(String::as_str));
-        let budget = options.scan_budget.max(4 << 10);
-        Reading {
-            columns: unique
-                .into_iter()
-                .map(|name| ColumnBuilder::with_limits(name, limits).hashing(&values))
-                .collect(),
-            bytes: vec![0; columns.len()],
-            counts: vec![(0, 0); columns.len()],
-            sampler: RowSampler::new(options.seed, sample_path, options.sample_rows),
-            rows: 0,
-            text: 0,
-            most_text: budget.saturating_mul(TEXT_BUDGETS),
-            is_cut: false,
-            cell: String::new(),
-            _turn: turn,
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        self.text > self.most_text
-    }
-
-    fn row(&mut self, row: &rusqlite::Row<'_>, width: usize) {
-        let priority = self.sampler.wants(self.rows);
-        let mut cells = Vec::new();
-        for i in 0..width {
-            let value = row.get_ref(i).unwrap_or(ValueRef::Null);
-            let kind = self.take(i, value);
-            if priority.is_some() {
-                cells.push(kind.then(|| self.cell.clone()));
-            }
-        }
-        if let Some(priority) = priority {
-            self.sampler.keep(priority, self.rows, cells);
-        }
-        self.rows += 1;
-    }
-
-    /// Takes a value; whether it has a text, which then is in `cell`.
-    fn take(&mut self, i: usize, value: ValueRef<'_>) -> bool {
-        self.cell.clear();
-        let kind = match value {
-            ValueRef::Null => {
-                self.counts[i].1 += 1;
-                self.columns[i].push(None);
-                return false;
-            }
-            ValueRef::Blob(_) => {
-                self.counts[i].0 += 1;
-                self.bytes[i] += 1;
-                return false;
-            }
-            ValueRef::Integer(number) => {
-                self.cell.push_str(&number.to_string());
-                DataType::Integer
-            }
-            ValueRef::Real(number) => {
-                self.cell.push_str(&real(number));
-                DataType::Float
-            }
-            ValueRef::Text(text) => {
-                self.cell.push_str(&String::from_utf8_lossy(text));
-                match infer::classify(&self.cell) {
-                    kind @ (DataType::Date | DataType::Timestamp) => kind,
-                    _ => DataType::Text,
-                }
-            }
-        };
-        self.counts[i].0 += 1;
-        self.text += self.cell.len() as u64 + 8;
-        self.columns[i].push_typed(&kind, Some(&self.cell));
-        true
-    }
-
-    fn finish(self, keys: DeclaredKeys, said: Documented) -> FileSummary {
-        let mut notes = Vec::new();
-        if self.is_cut {
-            notes.push(format!(
-                "read in part: {} of it",
-                counted(self.rows, "first row")
-            ));
-        }
-        let of_bytes = self.bytes.iter().filter(|bytes| **bytes > 0).count();
-        if of_bytes > 0 {
-            let columns = counted(of_bytes as u64, "column");
-            notes.push(format!("values of {columns} of bytes not read"));
-        }
-        let rest = self.bytes.into_iter().zip(self.counts);
-        let is_cut = self.is_cut;
-        let columns = self.columns.into_iter().zip(rest);
-        let finish =
-            |(mut column, (bytes, (values, nulls))): (ColumnBuilder, (u64, (u64, u64)))| {
-                if bytes > 0 {
-                    if bytes == values {
-                        column.set_type(&DataType::Binary);
-                    }
-                    column.set_bounds(None, None, Some(nulls), Some(values));
-                }
-                column.finish(!is_cut && bytes == 0)
-            };
-        let columns = columns.map(finish).zip(said.columns);
-        FileSummary {
-            description: said.table,
-            keys,
-            columns: columns
-                .map(|(column, description)| ColumnSummary {
-                    description,
-                    ..column
-                })
-                .collect(),
-            rows: self.rows,
-            rows_exact: !is_cut,
-            sample: self.sampler.finish(),
-            approximate: is_cut,
-            notes,
-            ..FileSummary::default()
-        }
-    }
 }

@@ -176,7 +176,7 @@ async fn what_a_member_may_not_be_costs_that_member() {
 }
 
 #[tokio::test]
-async fn members_that_cannot_be_told_one_by_one_are_counted() {
+async fn members_that_cannot_be_listed_one_by_one_are_counted() {
     let names: Vec<String> = (0..30).map(|i| format!("{i}.zip")).collect();
     let members: Vec<(&str, &[u8])> = names.iter().map(|name| (&**name, &b"PK"[..])).collect();
     let archive = zip(&members, ::zip::CompressionMethod::Stored);
@@ -354,7 +354,7 @@ async fn bombs_and_damage_are_errors() {
 }
 
 #[tokio::test]
-async fn lengths_that_lie_are_told() {
+async fn wrong_lengths_are_reported() {
     let mut bytes = zip(
         &[("a.csv", PEOPLE.as_bytes())],
         ::zip::CompressionMethod::Deflated,
@@ -447,7 +447,7 @@ async fn damage_of_long_packed_text_is_not_called_gzip() {
 }
 
 #[tokio::test]
-async fn books_that_cannot_be_opened_are_told_one_by_one() {
+async fn books_that_cannot_be_opened_are_reported_one_by_one() {
     let deep = format!("{}/x.xlsx", "long".repeat(60));
     let mut names: Vec<String> = (0..30).map(|i| format!("{i}.zip")).collect();
     names.extend((0..30).map(|i| format!("{i}.xlsx")));

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn encodings_that_are_not_known_are_told() {
+    fn unknown_encodings_are_reported() {
         assert_eq!(Texts::of(None, 0).note(), None);
         assert_eq!(Texts::of(Some("UTF-8"), 1).note(), None);
         for (label, driver, said) in [

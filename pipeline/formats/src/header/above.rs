@@ -180,7 +180,8 @@ fn groups(upper: &[String], lower: &[String], width: usize) -> Option<Vec<String
     (is_headless && (1..width).any(is_shared)).then_some(groups)
 }
 
-/// Whether the numbers among the names are the same rising ones in every group: 2020, 2021, 2020, 2021.
+/// Whether the numbers among the names are the same rising ones in every group: 2020, 2021, 2020,
+/// 2021.
 fn counts_again(names: &[String]) -> bool {
     let numbers: Vec<f64> = names.iter().filter_map(|name| number(name)).collect();
     let mut others = numbers.iter().skip(1);

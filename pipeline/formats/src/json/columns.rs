@@ -2,6 +2,8 @@
 //! taken as a whole or leaves no trace. Where keys are data (an object by user), what comes after
 //! hundreds of columns of one place has none.
 
+mod node;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,6 +22,7 @@ use crate::room::{Held, Room};
 use crate::{Failure, MAX_COLUMNS, ReadOptions, names};
 use limn_profile::infer::Nulls;
 use limn_profile::text::counted;
+use node::Node;
 
 /// Keys of an object within an object that become columns: what has more is not made of columns.
 const KEYS_WITHIN: usize = 256;
@@ -67,27 +70,6 @@ pub(super) struct Columns {
     turn: Option<Held>,
 }
 
-/// Where a column is: what leads to it, and what is within it.
-struct Node {
-    /// The column of the object or list around it, if that is not the row.
-    outer: Option<usize>,
-    /// Its key in the object; none of elements of a list.
-    key: Option<Box<str>>,
-    /// All keys that lead to it: `address.city`, `tags[]`.
-    path: Box<str>,
-    /// The columns of its own keys, where it is an object.
-    keys: HashMap<Box<str>, usize>,
-    /// The column of its elements, where it is a list.
-    elements: Option<usize>,
-}
-
-impl Node {
-    /// How many columns are within it.
-    fn holds(&self) -> usize {
-        self.keys.len() + usize::from(self.elements.is_some())
-    }
-}
-
 struct Cell {
     column: usize,
     /// Of a date it is text until it is taken.
@@ -129,7 +111,8 @@ impl Columns {
         Columns {
             rows_to: Some(rows_to),
             elements: Elements::of_at_most(list::MOST_IN_ROWS),
-            // Nothing is counted, and who takes turns might wait for one who waits for these rows.
+            // Nothing is counted, and a reader that takes turns might wait for one that waits for
+            // these rows.
             room: Room::default(),
             values: FileValues::default(),
             ..Columns::new("", options)

@@ -15,13 +15,13 @@ use super::wrapped::{self, Shape};
 
 /// Bytes of the longest document; what is longer holds data.
 const LONGEST: usize = 4 << 20;
-/// The same of an answer that tells of an error: longer ones list errors, as rows.
+/// The same of an answer that reports an error: longer ones list errors, as rows.
 const LONGEST_ERROR: usize = 16 << 10;
 /// Members of a document at most.
 const MOST_MEMBERS: usize = 100;
 /// Members of which a manifest of a package has one, beside its name and version.
 const OF_PACKAGES: [&str; 4] = ["dependencies", "devDependencies", "packages", "scripts"];
-/// All that an answer says that tells of an error; the first few say that it does.
+/// All that an answer says that reports an error; the first few say that it does.
 const OF_ERRORS: [&str; 16] = [
     "error",
     "errors",
@@ -52,7 +52,7 @@ pub(super) enum Document {
     /// A manifest of a package, options of a compiler, what names its own schema, JSON with
     /// comments.
     Settings,
-    /// An answer that tells of an error (RFC 9457, and services' own forms), and of nothing else.
+    /// An answer that reports an error (RFC 9457, and services' own forms), and of nothing else.
     Error,
     /// A list of plain values.
     Values,

@@ -1,4 +1,4 @@
-//! Files of one directory that are named alike: what may be one table, as far as names tell.
+//! Files of one directory that are named alike: what may be one table, as far as names show.
 //!
 //! Files are alike if they have one format and names that differ only in numbers, dates, names of
 //! months and ids, or in the case of letters. Others beside them do not matter. A format that took
@@ -165,7 +165,8 @@ pub(super) struct Like<'a> {
 /// Those of files with like names that may be one table.
 pub(super) struct Part {
     pub(super) members: Vec<usize>,
-    /// What the files' names end in, for a name that tells them from others of the same mask.
+    /// What the files' names end in, for a name that distinguishes them from others of the same
+    /// mask.
     pub(super) extension: String,
     /// Other files are the same ones, not compressed.
     pub(super) is_copy: bool,
@@ -270,8 +271,8 @@ fn patterns(sets: Vec<Set>) -> Vec<Alike> {
 }
 
 /// The names of sets of files with these masks and extensions, some of which are copies: what the
-/// files' names share. Where two would have the same, all keep what tells them apart, as copies do
-/// anyway.
+/// files' names share. Where two would have the same, all keep what distinguishes them, as copies
+/// do anyway.
 pub(super) fn star_names(sets: &[(&str, &str, bool)]) -> Vec<String> {
     let long = |mask: &str, extension: &str| mask.replace(MASK, "*") + extension;
     let names: Vec<String> = sets

@@ -1,7 +1,7 @@
 //! Texts that may be about data beside them: `orders.txt` beside `orders.csv`.
 //!
 //! A `.txt` may be about what is called like it, a data file of another name or extension or a
-//! folder with data in it; or be a table itself. Paths do not tell which, so it is both: a data
+//! folder with data in it; or be a table itself. Paths do not say which, so it is both: a data
 //! file that is a table if it clearly is one, and a sidecar that says something if it is not
 //! ([`crate::contexts::read_sidecar`]). Archives, and what lies in them, do not count: whether one
 //! holds data its name does not show.

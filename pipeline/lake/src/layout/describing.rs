@@ -1,7 +1,7 @@
 //! JSON beside a table of its name: `orders.json` beside `orders.csv` may hold rows, or say what
 //! the table's columns mean.
 //!
-//! Paths do not tell which, so it is both: a data file that is a table if it holds rows, and a
+//! Paths do not say which, so it is both: a data file that is a table if it holds rows, and a
 //! sidecar that says something if it does not ([`crate::contexts::read_sidecar`]).
 
 use std::collections::HashSet;
@@ -39,6 +39,6 @@ pub(super) fn is_described(group: &Draft, objects: &Objects) -> bool {
 }
 
 /// Whether a plain text that is called like this group may be about it: it has files that are none.
-pub(super) fn is_told_of_in_text(group: &Draft, objects: &Objects) -> bool {
+pub(super) fn may_be_described_in_text(group: &Draft, objects: &Objects) -> bool {
     group.files(objects).any(|(path, _)| !may_be_beside(path))
 }

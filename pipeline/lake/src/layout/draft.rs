@@ -220,7 +220,7 @@ impl Draft {
             contexts: self.contexts.clone(),
         };
         if !self.is_stray {
-            group.tell_declared();
+            group.add_declared_texts();
         }
         group
     }

@@ -161,7 +161,7 @@ impl Group {
             let common = common.iter();
             contexts.extend(common.map(|it| shared::handed_on(it, group, &paths, are_few)));
             group.contexts = contexts;
-            group.tell_declared();
+            group.add_declared_texts();
         }
         tables.sort_by(|a, b| (&a.path, a.kind).cmp(&(&b.path, b.kind)));
         tables
@@ -169,7 +169,7 @@ impl Group {
 
     /// Puts what people declare of its files in words among its contexts, after those that are
     /// registered.
-    pub(super) fn tell_declared(&mut self) {
+    pub(super) fn add_declared_texts(&mut self) {
         let declared = self
             .files
             .iter()

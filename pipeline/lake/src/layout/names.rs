@@ -1,4 +1,4 @@
-//! Who is called what: names that no two tables share, and which table a context's name means.
+//! What tables are called: names that no two tables share, and which table a context's name means.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -356,7 +356,9 @@ impl Addressees {
         for path in sidecars {
             let mut tables = self.beside(place::without_extension(path));
             if texts.contains(path) {
-                tables.retain(|(g, _)| describing::is_told_of_in_text(&layout.groups[*g], objects));
+                tables.retain(|(g, _)| {
+                    describing::may_be_described_in_text(&layout.groups[*g], objects)
+                });
                 // Nothing is called like it but other texts: then it is a table, or nothing.
                 if tables.is_empty() {
                     continue;

@@ -5,7 +5,7 @@
 //! there. A README does both: the tables of its directory may get the whole of it, and those below
 //! get what names them or their folder. So a part of a lake can still be laid out from its own
 //! objects, the files beside it and what reaches down from above it. What programs write (dbt,
-//! OpenLineage) may be data as well, as far as its path tells; it reaches what lies beside its
+//! OpenLineage) may be data as well, as far as its path shows; it reaches what lies beside its
 //! folder, and counts as no table where a README's are counted.
 
 use std::cmp::Reverse;

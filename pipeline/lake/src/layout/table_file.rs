@@ -46,7 +46,7 @@ impl TableFile {
         TableFile { is_alone, ..self }
     }
 
-    /// Path relative to its table, as far as its own path tells; `""` for a lone file. Rows are
+    /// Path relative to its table, as far as its own path shows; `""` for a lone file. Rows are
     /// drawn by it, so it changes with nothing else.
     pub fn sample_path(&self) -> &str {
         sample_path(&self.object.path)
@@ -114,7 +114,7 @@ pub fn content_fingerprint(
     hasher.finish()
 }
 
-/// The file's path relative to its table, as far as the path alone tells: for a file that can be
+/// The file's path relative to its table, as far as the path alone shows: for a file that can be
 /// one of many (in a table directory, in a folder of a date, or with a number, date, month or uuid
 /// in its name) its path below the table's directory, or above all dates, else `""`. So a lone
 /// `orders.csv` draws the same rows under any name, and `orders-01.csv` draws the same rows whether

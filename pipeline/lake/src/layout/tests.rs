@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod declared;
+mod names;
 mod parts_of_a_lake;
 mod properties;
 mod texts;
@@ -57,48 +59,6 @@ fn shown(layout: &Layout) -> Vec<String> {
         format!("{:?} {}: {}", group.kind, group.name, names.join(" "))
     };
     layout.groups.iter().map(line).collect()
-}
-
-#[test]
-fn a_file_is_a_table_named_by_its_path() {
-    let layout = arrange(&[
-        "sales/2024/orders.csv",
-        "sales/2024/people.PARQUET",
-        "x.jsonl",
-        "x.bin",
-        "_SUCCESS",
-    ]);
-    let expected = [
-        "File sales/2024/orders: sales/2024/orders",
-        "File sales/2024/people: sales/2024/people",
-        "File x: x",
-    ];
-    assert_eq!(shown(&layout), expected);
-    assert_eq!(layout.ignored.count(), 2);
-}
-
-#[test]
-fn files_that_would_share_a_name_keep_their_extensions() {
-    let layout = arrange(&[
-        "a.csv",
-        "a.parquet",
-        "b.csv",
-        "c.csv",
-        "c.csv.csv",
-        "d.csv",
-        "d/part-00000.csv",
-    ]);
-    let expected = [
-        "File a.csv: a.csv",
-        "File a.parquet: a.parquet",
-        "File b: b",
-        "File c: c",
-        // "c.csv" is an object's path: not a name for another.
-        "File c.csv.csv: c.csv.csv",
-        "Directory d: d/part-00000.csv",
-        "File d.csv: d.csv",
-    ];
-    assert_eq!(shown(&layout), expected);
 }
 
 #[test]
@@ -297,130 +257,6 @@ fn json_beside_each_file_of_a_family_is_about_it() {
 }
 
 #[test]
-fn no_two_tables_are_called_like_the_root() {
-    let mut declared = Declared::default();
-    declared
-        .add("", "tables: [{files: 'y*', name: lake}]")
-        .unwrap();
-    let paths = ["1.csv", "2.csv", "3.csv", "lake/part-00000.csv", "y.csv"];
-    let objects = paths.map(object).to_vec();
-    let found = layout_declared(objects, Vec::new(), &Contexts::new(), &declared, "lake");
-    let names: BTreeSet<&str> = found.groups.iter().map(|it| it.name.as_str()).collect();
-    assert_eq!(names, BTreeSet::from(["./lake", "././lake", "lake"]));
-}
-
-#[test]
-fn people_say_how_files_are_read_and_what_they_are() {
-    let arrange = |text: &str, paths: &[&str]| {
-        let mut declared = Declared::default();
-        declared.add("d", text).unwrap();
-        let objects = paths.iter().map(|path| object(path)).collect();
-        layout_declared(objects, Vec::new(), &Contexts::new(), &declared, "lake")
-    };
-    let paths = [
-        "d/x_1.csv",
-        "d/x_2.csv",
-        "d/x_3.csv",
-        "d/x.md",
-        "d/z.csv",
-        "e/x_1.csv",
-    ];
-    let of = |text: &str| arrange(text, &paths);
-    let plain = of("tables: []");
-    let described = of("tables: [{files: 'x_[12].csv', header: none, description: About x}]");
-    // What is one table is as ever.
-    assert_eq!(shown(&described), shown(&plain));
-    let family = |layout: &Layout| layout.groups[0].clone();
-    assert_eq!(reaching(&described, "d"), ["About x"]);
-    let declared = |group: &Group| {
-        let files = group.files.iter();
-        files.filter(|it| it.declared.is_some()).count()
-    };
-    assert_eq!(declared(&family(&described)), 2);
-    // A file that is a table of its own keeps what is said of it, and no other has it.
-    let parts = family(&described).part(|path| path == "d/x_3.csv");
-    let texts: Vec<usize> = parts.iter().map(|it| it.contexts.len()).collect();
-    assert_eq!((parts.len(), texts), (3, vec![0, 1, 1]));
-    // Other words change no file, other readings change those that they are of.
-    let contents = |layout: &Layout| -> Vec<Fingerprint> {
-        let files = layout.groups.iter().flat_map(|group| &group.files);
-        files.map(TableFile::content_fingerprint).collect()
-    };
-    let differ = |a: &Layout, b: &Layout| {
-        let same = contents(a).into_iter().zip(contents(b));
-        same.filter(|(a, b)| a != b).count()
-    };
-    let members = |layout: &Layout| -> Vec<Fingerprint> {
-        layout.groups.iter().flat_map(Group::fingerprints).collect()
-    };
-    let words = of("tables: [{files: 'x_[12].csv', header: none, description: More of x}]");
-    let other = of("tables: [{files: 'x_[12].csv', header: 1, description: About x}]");
-    assert_eq!(
-        (
-            differ(&described, &plain),
-            differ(&described, &words),
-            differ(&described, &other)
-        ),
-        (2, 0, 2)
-    );
-    assert_ne!(members(&described), members(&words));
-    // Of parts and of what is in a container, too.
-    let paths = ["d/part-00000.csv", "d/book.xlsx//2024", "d/day=1/x_1.csv"];
-    let found = arrange(
-        "tables: [{files: '*', separate: true, header: none}]",
-        &paths,
-    );
-    let said: Vec<(&str, usize)> = found
-        .groups
-        .iter()
-        .map(|it| (it.files[0].object.path.as_str(), declared(it)))
-        .collect();
-    assert_eq!(said, [("d/day=1/x_1.csv", 1), ("d/book.xlsx//2024", 1),]);
-}
-
-#[test]
-fn people_say_what_is_one_table() {
-    let mut declared = Declared::default();
-    let text = "tables:\n- {files: 'x_2*', name: all}\n- {files: 'y_*', separate: true}\n- {files: '*.json', name: x_1}\n";
-    declared.add("d", text).unwrap();
-    let paths = [
-        "d/all/part-00000.csv",
-        "d/all.md",
-        "d/x_1.csv",
-        "d/x_20.csv",
-        "d/x_21.parquet",
-        "d/y_1.csv",
-        "d/y_2.csv",
-        "d/y_3.csv",
-        "d/z.json",
-        "e/x_20.csv",
-    ];
-    let arrange = |paths: &[&str]| {
-        let objects = paths.iter().map(|path| object(path)).collect();
-        layout_declared(objects, Vec::new(), &Contexts::new(), &declared, "lake")
-    };
-    let found = arrange(&paths);
-    let expected = [
-        "Directory d/all: d/all/part-00000.csv",
-        "Declared ./d/all: d/x_20.csv d/x_21.parquet",
-        "Declared d/x_1: d/z.json",
-        "File d/x_1.csv: d/x_1.csv",
-        "File d/y_1: d/y_1",
-        "File d/y_2: d/y_2",
-        "File d/y_3: d/y_3",
-        "File e/x_20: e/x_20",
-    ];
-    assert_eq!(shown(&found), expected);
-    // Without a folder of the name it is the table's.
-    let found = arrange(&paths[1..]);
-    assert_eq!(
-        shown(&found)[0],
-        "Declared d/all: d/x_20.csv d/x_21.parquet"
-    );
-    assert_eq!(reaching(&found, "d/all"), ["d/all.md"]);
-}
-
-#[test]
 fn plain_texts_may_be_about_what_is_called_like_them_and_may_be_tables() {
     let layout = arrange(&[
         "a.csv",
@@ -475,42 +311,6 @@ fn plain_texts_may_be_about_what_is_called_like_them_and_may_be_tables() {
 }
 
 #[test]
-fn files_without_an_extension_may_be_tables_and_take_no_names() {
-    let layout = arrange(&[
-        "a/x_0001",
-        "a/x_0001.csv",
-        "b/0000_part_00.gz",
-        "b/0001_part_00.gz",
-        "b/manifest",
-        "c/000000_0",
-        "c/000001_0",
-        "d/README",
-        "e/k=1/000000_0",
-        "e/k=2/000000_0",
-        "f/2024",
-        "f/2024/x.csv",
-        "f/2024/y.csv",
-        "g/part-00000",
-        "g/part-00001",
-    ]);
-    let expected = [
-        "File a/x_0001/.: a/x_0001/.",
-        "File a/x_0001: a/x_0001",
-        "Family b: b/0000_part_00 b/0001_part_00",
-        "Family c: c/000000_0 c/000001_0",
-        "Directory e: e/k=1/000000_0 e/k=2/000000_0",
-        "File f/2024: f/2024",
-        "File f/2024/x: f/2024/x",
-        "File f/2024/y: f/2024/y",
-        "Directory g: g/part-00000 g/part-00001",
-    ];
-    assert_eq!(shown(&layout), expected);
-    let bare = &layout.ignored.others[""];
-    let first: Vec<&str> = bare.first.iter().map(String::as_str).collect();
-    assert_eq!((bare.objects, first), (2, vec!["b/manifest", "d/README"]));
-}
-
-#[test]
 fn partitions_and_parts_are_one_table_of_their_directory() {
     let layout = arrange(&[
         "t/y=1/m=2/a.csv",
@@ -550,44 +350,6 @@ fn spark_writes_directories_called_like_files() {
             "File out: out",
             "Directory out.csv/: out.csv/part-00000.csv"
         ]
-    );
-}
-
-#[test]
-fn the_root_is_named_after_the_lake_unless_that_is_taken() {
-    assert_eq!(shown(&arrange(&["1.csv", "2.csv"])), ["Family lake: 1 2"]);
-    assert_eq!(
-        shown(&arrange(&["part-00000.csv", "lake.csv"])),
-        ["Directory ./lake: part-00000.csv", "File lake: lake"]
-    );
-    let unnamed = layout(vec![object("part-00000.csv")], &Contexts::new(), "");
-    assert_eq!(unnamed.groups[0].name.as_str(), "lake");
-}
-
-#[test]
-fn names_with_control_characters_are_refused_with_a_reason() {
-    let layout = arrange(&["a\nb.csv", "c.csv"]);
-    assert_eq!(shown(&layout), ["File c: c"]);
-    assert_eq!(layout.refused.len(), 1);
-    let message = layout.refused[0].to_string();
-    assert!(
-        message.contains("a\\nb.csv") && message.contains("rename") && message.lines().count() == 1,
-        "{message}"
-    );
-}
-
-#[test]
-fn fingerprints_tell_a_file_that_must_keep_its_extension() {
-    let before = arrange(&["a.csv"]);
-    let after = arrange(&["a.csv", "a.parquet"]);
-    assert_eq!(before.groups[0].key, after.groups[0].key);
-    assert_ne!(
-        before.groups[0].fingerprints(),
-        after.groups[0].fingerprints()
-    );
-    assert_eq!(
-        before.groups[0].files[0].content_fingerprint(),
-        after.groups[0].files[0].content_fingerprint()
     );
 }
 

@@ -6,7 +6,7 @@
 //! rows, partition keys are columns. Types are those of [`schema`]. A cell that does not fit its
 //! column's type is null and counted; no row is lost for it. A file that is damaged costs its own
 //! rows, and one line of the [`Report`]; a file that is not the one that was indexed ends the scan
-//! ([`ScanError::Changed`], [`ScanError::Gone`]).
+//! ([`ScanError::Changed`], [`ScanError::Missing`]).
 //!
 //! Memory: a few batches and what one file's reader holds; what is fetched ahead of its turn is
 //! bounded by [`ReadOptions::room`], for all scans that share it. A scan that is dropped reads
@@ -100,7 +100,7 @@ pub enum ScanError {
     #[error(
         "{path} is missing: it was there when it was indexed; bring the index up to date: limn index"
     )]
-    Gone {
+    Missing {
         /// Its path in the lake.
         path: String,
     },

@@ -392,7 +392,7 @@ impl Run {
         let error: FileError = failure.about(path);
         let path = path.clone();
         match error.kind {
-            FileErrorKind::Missing if error.is_removed() => Err(ScanError::Gone { path }),
+            FileErrorKind::Missing if error.is_removed() => Err(ScanError::Missing { path }),
             FileErrorKind::Missing => Err(ScanError::Changed { path }),
             FileErrorKind::Denied | FileErrorKind::Unreachable | FileErrorKind::StoreFailed => {
                 let cause = error.cause;

@@ -3,8 +3,11 @@
 
 mod bounds;
 mod ends;
+mod filters;
 mod json_lists;
+mod long;
 mod readers;
+mod trouble;
 
 use std::io::Write;
 use std::sync::Arc;
@@ -19,6 +22,7 @@ use futures::TryStreamExt;
 use limn_formats::{Comparison, Format, ObjectRecord, Test, summarise_file};
 use limn_store::Store;
 
+use self::long::gzip;
 use super::*;
 use crate::declared::Declared;
 use crate::layout::TableFile;
@@ -374,84 +378,6 @@ fn is(column: usize, comparison: Comparison, value: i64) -> Filter {
 }
 
 #[tokio::test]
-async fn filters_leave_out_what_cannot_pass_unread() {
-    let table = table(&[("n.parquet", parquet_of(&numbers(10_000), 2_500))]).await;
-    let request = Request {
-        columns: Some(vec![1]),
-        filters: vec![
-            is(0, Comparison::GreaterOrEqual, 5_050),
-            is(0, Comparison::Less, 5_053),
-        ],
-        ..Request::default()
-    };
-    let (found, report) = batches(&table, request.clone()).await;
-    assert_eq!(shown(&found), ["s5050", "s5051", "s5052"]);
-    // Of one page of a hundred rows those that pass.
-    assert_eq!(report.rows(), 3);
-    let numbered = Request {
-        row_ids: true,
-        ..request
-    };
-    let (found, report) = batches(&table, numbered).await;
-    assert_eq!(
-        shown(&found),
-        [
-            "s5050|n.parquet|5050",
-            "s5051|n.parquet|5051",
-            "s5052|n.parquet|5052"
-        ]
-    );
-    assert_eq!(report.rows(), 2_500);
-    let none = Request {
-        filters: vec![is(0, Comparison::Less, 0)],
-        ..Request::default()
-    };
-    let (found, report) = batches(&table, none).await;
-    assert_eq!(
-        (
-            shown(&found).len(),
-            report.rows(),
-            report.files_passed_over()
-        ),
-        (0, 0, 1)
-    );
-}
-
-#[tokio::test]
-async fn the_columns_of_a_filter_are_read_first() {
-    let table = table(&[("n.parquet", parquet_of(&numbers(10_000), 2_500))]).await;
-    let read = |columns: Vec<usize>, value: &str| {
-        let value = Arc::new(arrow::array::StringViewArray::from(vec![value]));
-        let request = Request {
-            columns: Some(columns),
-            filters: vec![Filter {
-                column: 1,
-                test: Test::Is(Comparison::Equal, value),
-            }],
-            ..Request::default()
-        };
-        let table = table.clone();
-        async move {
-            let before = table.0.store.counts().bytes_read;
-            let (found, report) = batches(&table, request).await;
-            let bytes = table.0.store.counts().bytes_read - before;
-            (shown(&found), report.rows(), bytes)
-        }
-    };
-    // By its bounds it may be in three of the four groups, and in a page of each.
-    let (found, rows, one) = read(vec![0, 2], "s5051").await;
-    assert_eq!(found, [format!("5051|{:0200}", 5051)]);
-    assert_eq!(rows, 1);
-    let (found, rows, none) = read(vec![0, 2], "s505x").await;
-    assert_eq!((found.len(), rows), (0, 0));
-    assert!(none < one, "{none} {one}");
-    // Where the filter's column is all that is wanted, it is read once.
-    let (found, rows, _) = read(vec![1], "s5051").await;
-    assert_eq!(found, ["s5051"]);
-    assert!(rows >= 1);
-}
-
-#[tokio::test]
 async fn parts_are_the_table_cut() {
     let files = [
         ("p/part-00000.parquet", parquet_of(&numbers(1_000), 100)),
@@ -478,27 +404,6 @@ async fn parts_are_the_table_cut() {
 }
 
 #[tokio::test]
-async fn partitions_and_bounds_prune_files() {
-    let table = table(&[
-        ("o/y=2023/a.csv", "n\n1\n2\n".into()),
-        ("o/y=2024/b.csv", "n\n1\n9\n".into()),
-        ("o/y=2024/c.csv", "n\n3\n4\n".into()),
-    ])
-    .await;
-    let filters = vec![
-        is(1, Comparison::Equal, 2024),
-        is(0, Comparison::Greater, 4),
-    ];
-    let request = Request {
-        filters,
-        ..Request::default()
-    };
-    let (found, report) = batches(&table, request).await;
-    assert_eq!(shown(&found), ["9|2024"]);
-    assert_eq!((report.files_passed_over(), report.rows()), (2, 2));
-}
-
-#[tokio::test]
 async fn a_limit_and_no_columns() {
     let text: String = (0..20_000).map(|n| format!("{n},x\n")).collect();
     let table = table(&[("n.csv", format!("n,x\n{text}").into())]).await;
@@ -517,167 +422,6 @@ async fn a_limit_and_no_columns() {
         found.iter().map(RecordBatch::num_rows).sum::<usize>(),
         20_000
     );
-}
-
-fn gzip(content: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(content).unwrap();
-    encoder.finish().unwrap()
-}
-
-/// What is longer than the budget is read window by window, as it is when it is read at once.
-#[tokio::test]
-async fn long_texts_have_all_their_rows() {
-    let rows = 120_000;
-    let csv: String = (0..rows)
-        .map(|n| format!("{n},\"a, {n}\nb\",{}.5\n", n % 7))
-        .collect();
-    let csv = format!("id,text,x\n{csv}\nSource: here\n");
-    let json: String = (0..rows)
-        .map(|n| format!("{{\"id\":{n},\"x\":{}.5}}\n", n % 7))
-        .collect();
-    let fixed: String = (0..rows)
-        .map(|n| format!("{n:<12} {:<8} {}\n", format!("w{}", n % 9), n % 7))
-        .collect();
-    let fixed = format!("{:<12} {:<8} x\n{fixed}", "id", "word");
-    let utf16: Vec<u8> = [0xff, 0xfe]
-        .into_iter()
-        .chain(csv.encode_utf16().flat_map(u16::to_le_bytes))
-        .collect();
-    let options = ReadOptions {
-        scan_budget: 256 << 10,
-        ..ReadOptions::default()
-    };
-    for (path, content) in [
-        ("a.csv", csv.clone().into_bytes()),
-        ("a.csv.gz", gzip(csv.as_bytes())),
-        ("a16.csv", utf16),
-        ("a.jsonl", json.clone().into_bytes()),
-        ("a.jsonl.gz", gzip(json.as_bytes())),
-        ("a.txt", fixed.into_bytes()),
-    ] {
-        let table = table_with(&[(path, content)], &options).await;
-        let found = all(&table).await;
-        assert_eq!(found.len(), rows, "{path}: {:?}", found.last());
-        let last = &found[rows - 1];
-        assert!(
-            last.starts_with(&format!("{}|", rows - 1)),
-            "{path}: {last}"
-        );
-        let request = Request {
-            columns: Some(vec![0]),
-            ..Request::default()
-        };
-        let (ids, report) = batches(&table, request).await;
-        let ids = shown(&ids);
-        assert!((0..rows).all(|n| ids[n] == n.to_string()), "{path}");
-        assert_eq!(report.misfits(), [], "{path}");
-    }
-}
-
-#[tokio::test]
-async fn a_file_that_changed_ends_the_scan() {
-    let whole = arrow_of(&numbers(10), true);
-    let mut other = whole.clone();
-    // The same length, other bytes.
-    other[300..400].fill(0xff);
-    let table = table(&[("d/n.arrow", whole)]).await;
-    table.0.store.put("d/n.arrow", other.into()).await.unwrap();
-    let rows = table.scan(Request::default());
-    let report = rows.report();
-    let changed: Result<Vec<RecordBatch>, ScanError> = rows.try_collect().await;
-    let is_changed = matches!(&changed, Err(ScanError::Changed { path }) if path == "d/n.arrow");
-    assert!(is_changed, "{changed:?} {report:?}");
-    let error = changed.unwrap_err().to_string();
-    assert!(
-        error.contains("d/n.arrow") && error.contains("limn index"),
-        "{error}"
-    );
-    table.0.store.delete("d/n.arrow").await.unwrap();
-    let rows = table.scan(Request::default());
-    let read: Result<Vec<RecordBatch>, ScanError> = rows.try_collect().await;
-    assert!(
-        matches!(&read, Err(ScanError::Gone { path }) if path == "d/n.arrow"),
-        "{read:?}"
-    );
-}
-
-#[tokio::test]
-async fn a_damaged_file_costs_its_rows() {
-    let whole = parquet_of(&numbers(300), 100);
-    let mut damaged = whole.clone();
-    let middle = damaged.len() / 2;
-    for byte in &mut damaged[middle - 2_000..middle + 2_000] {
-        *byte ^= 0x55;
-    }
-    let files = [
-        ("p/part-00000.parquet", whole.clone()),
-        ("p/part-00001.parquet", whole),
-    ];
-    let table = table(&files).await;
-    let Inner {
-        store,
-        files,
-        options,
-        ..
-    } = &*table.0;
-    store
-        .put("p/part-00000.parquet", damaged.into())
-        .await
-        .unwrap();
-    // As if it had been damaged when it was indexed, and not been looked at there.
-    let mut files = files.clone();
-    let info = store.head("p/part-00000.parquet").await.unwrap();
-    files[0].0.object = ObjectRecord::from(info);
-    let table = TableRows::new(store.clone(), files, options.clone());
-    let (found, report) = batches(&table, Request::default()).await;
-    let rows = shown(&found).len();
-    assert!((300..600).contains(&rows), "{rows}");
-    assert_eq!(report.damaged().len(), 1, "{:?}", report.damaged());
-    assert!(
-        report.damaged()[0].contains("p/part-00000.parquet"),
-        "{:?}",
-        report.damaged()
-    );
-}
-
-#[tokio::test]
-async fn cells_that_do_not_fit_are_null_and_counted() {
-    let options = ReadOptions {
-        scan_budget: 64 << 10,
-        ..ReadOptions::default()
-    };
-    let mut text = String::from("n,d\n");
-    for n in 0..40_000 {
-        text.push_str(&format!("{n},2024-01-{:02}\n", n % 28 + 1));
-    }
-    let plain = table_with(&[("n.csv", text.clone().into())], &options).await;
-    assert_eq!(types(&plain), ["n Int64", "d Date32"]);
-    // A cell between the ranges that were looked at.
-    let odd = text.replacen("\n20001,2024-01-", "\nodd!!,2024-01-", 1);
-    let table = table_with(&[("n.csv", odd.into())], &options).await;
-    if types(&table) == ["n Int64", "d Date32"] {
-        let (found, report) = batches(&table, Request::default()).await;
-        assert_eq!(shown(&found).len(), 40_000);
-        assert_eq!(report.misfits(), [("n".to_owned(), 1)]);
-    }
-}
-
-#[tokio::test]
-async fn a_scan_that_is_dropped_reads_nothing_more() {
-    let text: String = (0..400_000).map(|n| format!("{n},{n}\n")).collect();
-    let options = ReadOptions {
-        scan_budget: 64 << 10,
-        ..ReadOptions::default()
-    };
-    let table = table_with(&[("n.csv", format!("a,b\n{text}").into())], &options).await;
-    let mut rows = table.scan(Request::default());
-    let first = futures::StreamExt::next(&mut rows).await.unwrap().unwrap();
-    assert!(first.num_rows() > 0);
-    let report = rows.report();
-    drop(rows);
-    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-    assert!(report.rows() < 400_000, "{}", report.rows());
 }
 
 /// Files that other programs wrote (`pipeline/formats/tests/data`): as many rows as their summaries

@@ -1,14 +1,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use limn_formats::{ObjectRecord, ReadOptions, summarise_file};
+use limn_profile::FileSummary;
 use limn_store::Store;
 
 use super::*;
 use crate::contexts::Contexts;
 use crate::declared::Declared;
 use crate::evolution::{Shapes, arrange};
-use crate::layout::Group;
 use crate::layout::whole::layout_declared;
+use crate::layout::{Group, TableFile};
 
 /// A table with its files as they were read.
 struct Table {

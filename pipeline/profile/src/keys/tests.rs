@@ -30,7 +30,7 @@ fn table(columns: Vec<ColumnSummary>) -> TableSummary {
         approximate: false,
         notes: Vec::new(),
         description: None,
-        keys: crate::summary::DeclaredKeys::default(),
+        keys: crate::DeclaredKeys::default(),
     }
 }
 

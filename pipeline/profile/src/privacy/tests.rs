@@ -44,7 +44,7 @@ fn file(columns: &[(&str, &[&str])]) -> FileSummary {
         approximate: false,
         notes: Vec::new(),
         description: None,
-        keys: crate::summary::DeclaredKeys::default(),
+        keys: crate::DeclaredKeys::default(),
         ..FileSummary::default()
     }
 }

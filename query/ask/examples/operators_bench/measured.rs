@@ -99,7 +99,7 @@ impl Bench {
         }
         self.keep(name, &output)?;
         let off = |estimated: u64, spent: u64| rounded(estimated as f64 / spent.max(1) as f64);
-        let (all_told, all_spent) = (
+        let (all_estimated, all_spent) = (
             estimated.prompt_tokens + estimated.generated_tokens,
             spent.prompt_tokens + spent.generated_tokens,
         );
@@ -111,7 +111,7 @@ impl Bench {
             "told_for_spent": {"calls": off(estimated.calls, spent.calls),
                                "prompt_tokens": off(estimated.prompt_tokens, spent.prompt_tokens),
                                "generated_tokens": off(estimated.generated_tokens, spent.generated_tokens),
-                               "tokens": off(all_told, all_spent)},
+                               "tokens": off(all_estimated, all_spent)},
             "failed": output.failed, "seconds": rounded(seconds),
             "calls_per_second": rounded(spent.calls as f64 / seconds),
             "computed_prompt_tokens": self.model.usage().computed_prompt_tokens - computed,

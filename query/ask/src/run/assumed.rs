@@ -1,4 +1,4 @@
-//! Rows that stand for those of a semantic stage before it has run, to tell what comes after it
+//! Rows that stand for those of a semantic stage before it has run, to estimate what comes after it
 //! costs.
 
 use std::sync::Arc;

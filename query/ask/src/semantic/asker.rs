@@ -155,7 +155,7 @@ impl Asker {
             model: Arc::clone(&self.model),
             embedder: self.embedder.clone(),
             kept: Arc::clone(&self.kept),
-            // Who waits for it bounds its time. Beyond the budget it counts on for a while, so
+            // Its caller bounds its time. Beyond the budget it counts on for a while, so
             // that it can say what is needed.
             budget: Budget {
                 tokens: self
@@ -198,7 +198,7 @@ impl Asker {
                 if let Some(error) = self.exhausted() {
                     return Err(error);
                 }
-                // Nothing else here waits: who gives the run up is heard.
+                // Nothing else here waits: a caller that gives the run up is heard.
                 tokio::task::yield_now().await;
             }
         }
@@ -385,8 +385,8 @@ impl Asker {
         }
     }
 
-    /// An answer of the right form that nobody gave: words by chance, texts as long as they are as a
-    /// rule.
+    /// An answer of the right form that nobody gave: words by chance, texts as long as they are as
+    /// a rule.
     fn made_up(&self, question: &Question, key: Key, own: &str, of: usize) -> Answer {
         let mut state = self.state();
         state.spent.calls += 1;

@@ -135,8 +135,8 @@ impl Shape {
         }
     }
 
-    /// Tokens of an answer as a rule: of texts that are listed the mean, of others what was measured
-    /// (decision 58).
+    /// Tokens of an answer as a rule: of texts that are listed the mean, of others what was
+    /// measured (decision 58).
     pub(super) fn likely(&self, tokens: impl Fn(&str) -> usize) -> usize {
         let listed = &self.spec.one_of;
         if !listed.is_empty() {

@@ -3,8 +3,8 @@
 //! A model writes something for any question: what is a volcano's height becomes a mountain's. So
 //! what the question is about must be here, in words or in meaning: the share of its words that
 //! names, columns or cells have, and the likeness of the best column, together reach a limit. A
-//! table that was searched has a grade besides, which says more (docs/decisions/034): who has one
-//! looks at it first.
+//! table that was searched has a grade besides, which says more (docs/decisions/034): a caller that
+//! has one looks at it first.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

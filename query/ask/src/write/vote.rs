@@ -13,7 +13,8 @@ pub(super) fn votes(results: &[Option<&Tried>]) -> Vec<usize> {
     results.iter().map(|it| it.map_or(0, agreeing)).collect()
 }
 
-/// The place of the winner: of the results that say most, the one with the most votes, the first of these.
+/// The place of the winner: of the results that say most, the one with the most votes, the first of
+/// these.
 pub(super) fn winner(results: &[Option<&Tried>]) -> Option<usize> {
     let votes = votes(results);
     let places = (0..results.len()).filter(|at| results[*at].is_some());

@@ -1,10 +1,11 @@
 //! The 80 questions of TAG-Bench (CIDR 2025) as plans: what people wrote for each in pandas and
 //! semantic operators, a plan says.
 //!
-//! In `tests/tag`, `plans.jsonl` has a question, the semantic operators of its pipeline and the plan
-//! on each line, and `schemas.json` the columns of the tables. The tables are made up. `expected.py`
-//! has run the benchmark's pipelines over them, with a rule in place of the model: `expected.json`
-//! has their answers. What is tested is that plans say what pipelines do, not what a model knows.
+//! In `tests/tag`, `plans.jsonl` has a question, the semantic operators of its pipeline and the
+//! plan on each line, and `schemas.json` the columns of the tables. The tables are made up.
+//! `expected.py` has run the benchmark's pipelines over them, with a rule in place of the model:
+//! `expected.json` has their answers. What is tested is that plans say what pipelines do, not what
+//! a model knows.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod functions;

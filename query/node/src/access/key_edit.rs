@@ -1,10 +1,11 @@
 //! Changing a file of keys: one change after the other, however many want to, and none
 //! half-written.
 //!
-//! Who changes the file holds its lock and puts a new file in its place, so that nodes read the one
-//! or the other. The lock is on the file itself: one that has been replaced while somebody waited
-//! for its lock is not the file any more, and the wait begins anew. The new file has the owner and
-//! the mode of the old one, or is not put there: a node that may read the one may read the other.
+//! Whoever changes the file holds its lock and puts a new file in its place, so that nodes read the
+//! one or the other. The lock is on the file itself: one that has been replaced while somebody
+//! waited for its lock is not the file any more, and the wait begins anew. The new file has the
+//! owner and the mode of the old one, or is not put there: a node that may read the one may read
+//! the other.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};

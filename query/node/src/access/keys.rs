@@ -207,14 +207,14 @@ impl KeyFile {
             return;
         }
         let read = read_records(&self.path);
-        let is_gone = matches!(&read, Err(KeyError::Io { source, .. }) if source.kind() == ErrorKind::NotFound);
+        let is_missing = matches!(&read, Err(KeyError::Io { source, .. }) if source.kind() == ErrorKind::NotFound);
         match read {
             Ok(records) => {
                 tracing::info!(keys = records.len(), "the file of keys has changed");
                 looked.1 = seen;
                 self.set(by_id(records));
             }
-            Err(error) if is_gone => {
+            Err(error) if is_missing => {
                 tracing::error!(%error, "the file of keys does not exist: no key is valid");
                 looked.1 = None;
                 self.set(HashMap::new());

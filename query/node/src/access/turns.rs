@@ -50,7 +50,7 @@ impl Turns {
             .of_callers
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        // Who waits or has a turn holds on to them.
+        // Callers that wait or have a turn hold on to them.
         callers.retain(|_, turns| Arc::strong_count(turns) > 1);
         let new = || Arc::new(Semaphore::new(self.of_one));
         Arc::clone(callers.entry(Arc::clone(&caller.id)).or_insert_with(new))

@@ -10,6 +10,7 @@ mod describing;
 mod examples;
 mod feedback;
 mod filter;
+mod history;
 mod joins;
 mod kinds;
 mod listing;
@@ -17,6 +18,7 @@ mod lists;
 mod preview;
 mod search;
 mod sets;
+mod snapshots;
 pub(crate) mod sql;
 mod status;
 mod table;
@@ -40,20 +42,20 @@ use crate::table_list::{Facts, description};
 pub use ask::{AskOptions, AskRequest, ask};
 pub(crate) use ask::{NodeAnswers, may_ask};
 pub use cells::{CellsRequest, KeptCells, cells};
-pub use changes::{
-    Diff, DiffRequest, History, HistoryRequest, Snapshots, TableDiff, diff, history, snapshots,
-};
+pub use changes::{Diff, DiffRequest, TableDiff, diff};
 pub use describing::{
     Change, DescribeError, Described, Describer, Describing, Description, may_describe,
     set_description,
 };
 pub use examples::{Examples, examples};
 pub use feedback::{Feedback, FeedbackFile, keep};
+pub use history::{History, HistoryRequest, history};
 pub use joins::{JoinPartner, JoinsAnswer, JoinsRequest, joins};
 pub use listing::{ListRequest, ListedTable, Listing, list};
 pub use lists::{Suggest, Suggestions, Tree, TreeRequest, suggest, tree};
 pub use search::{SearchAnswer, SearchRequest, search};
 pub use sets::{SearchMode, SetColumns, SetPlan};
+pub use snapshots::{Snapshots, snapshots};
 pub use sql::{Form, RowsRequest, SqlAnswer, SqlOptions, SqlRequest, may_read_rows, rows, sql};
 pub use status::{Status, status};
 pub use table::{SimilarAnswer, SimilarRequest, TableDetail, TableRequest, describe, similar};

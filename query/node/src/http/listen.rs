@@ -3,7 +3,7 @@
 //!
 //! A connection on which nothing comes at first, or nothing is asked for a while, is ended,
 //! whatever its client does meanwhile: it may be silent, answer pings, or read an answer byte by
-//! byte. Who gives its place to a new one: `places.rs`.
+//! byte. Which one gives its place to a new one: `places.rs`.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

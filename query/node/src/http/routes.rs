@@ -35,7 +35,7 @@ use crate::answers::{
 use crate::node::Node;
 use crate::problem::{Code, Problem};
 
-/// Bytes of an answer from which on it is compressed for who can read that.
+/// Bytes of an answer from which on it is compressed for clients that can read that.
 const COMPRESSED: u16 = 1_024;
 
 type Shared = State<Arc<Node>>;

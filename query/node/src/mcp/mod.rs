@@ -6,6 +6,7 @@
 //!
 //! Over HTTP there are no sessions: each request has its caller, whom the guard has found out.
 
+mod inputs;
 mod lines;
 mod message;
 mod rows;
@@ -35,7 +36,7 @@ use crate::answers::{
 };
 use crate::node::Node;
 use crate::problem::Problem;
-use lines::{
+use inputs::{
     AskInput, CellsInput, ChangesInput, DescribeInput, FindInput, JoinsInput, ListInput,
     SampleInput, SqlInput,
 };

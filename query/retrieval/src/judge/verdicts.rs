@@ -8,8 +8,6 @@
 
 use std::collections::HashMap;
 
-use limn_segment::text_hash;
-
 use super::prompt::TableText;
 use super::walk::Verdict;
 
@@ -27,7 +25,7 @@ impl TextHash {
             context,
         } = text;
         let (s, r, c) = (schema.len(), rows.len(), context.len());
-        TextHash(text_hash(&format!("{s},{r},{c}:{schema}{rows}{context}")))
+        TextHash(limn_segment::TextHash::of(&format!("{s},{r},{c}:{schema}{rows}{context}")).0)
     }
 }
 

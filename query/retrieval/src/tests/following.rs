@@ -73,7 +73,7 @@ async fn following_reads_only_what_is_new() {
     assert!(grown.has_table("harbour/boats") && !same.has_table("harbour/boats"));
 
     // Deletes that stay the same are not read again; other ones are, and what is named no more is
-    // gone.
+    // dropped.
     let mut more = Deletes::none();
     more.delete_table(0, published.segments[1].blocks);
     delete(&index, &mut published, 1, more).await;

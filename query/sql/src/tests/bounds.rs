@@ -19,27 +19,27 @@ async fn an_answer_has_no_more_rows_than_are_wanted() {
             "SELECT * FROM orders",
             "SELECT * FROM orders ORDER BY amount",
         ] {
-            let told = ask(&of(most), sql).await.unwrap();
+            let answer = ask(&of(most), sql).await.unwrap();
             assert_eq!(
-                (told.rows(), told.is_truncated),
+                (answer.rows(), answer.is_truncated),
                 (rows, is_truncated),
                 "{most} {sql}"
             );
             assert_eq!(
-                told.notes.len(),
+                answer.notes.len(),
                 usize::from(is_truncated),
                 "{:?}",
-                told.notes
+                answer.notes
             );
         }
     }
-    let told = ask(&of(2), "SELECT * FROM orders").await.unwrap();
+    let answer = ask(&of(2), "SELECT * FROM orders").await.unwrap();
     assert_eq!(
-        told.notes,
+        answer.notes,
         ["stopped after 2 rows, and there are more: --max-rows"]
     );
-    let told = ask(&of(1), "SHOW TABLES").await.unwrap();
-    assert!(told.rows() == 1 && told.is_truncated);
+    let answer = ask(&of(1), "SHOW TABLES").await.unwrap();
+    assert!(answer.rows() == 1 && answer.is_truncated);
     // A count of many rows is one row.
     assert!(
         !ask(&of(1), "SELECT count(*) FROM orders")
@@ -130,7 +130,8 @@ fn an_answer_that_is_dropped_computes_no_more() {
     });
     let begun = Instant::now();
     runtime.shutdown_timeout(Duration::from_secs(50));
-    // It takes hours otherwise. A batch that is computed comes to its end: seconds, on a busy machine.
+    // It takes hours otherwise. A batch that is computed comes to its end: seconds, on a busy
+    // machine.
     assert!(
         begun.elapsed() < Duration::from_secs(30),
         "{:?}",
@@ -148,8 +149,8 @@ async fn what_does_not_fit_in_memory_goes_to_disk_or_is_stopped() {
     // Sorts and groups go to disk.
     let engine = made.engine(limits.clone());
     let sorted = "SELECT sum(n) FROM (SELECT row_number() OVER (ORDER BY word) n FROM large)";
-    let told = ask(&engine, sorted).await.unwrap();
-    assert_eq!(told.lines(), ["80000200000"]);
+    let answer = ask(&engine, sorted).await.unwrap();
+    assert_eq!(answer.lines(), ["80000200000"]);
     // A join's smaller side has to fit.
     let join = "SELECT count(*) FROM large a JOIN large b ON a.word = b.word";
     let error = ask(&engine, join).await.unwrap_err();
@@ -197,7 +198,7 @@ async fn as_deep_as_is_allowed_is_no_stack_overflow() {
         let begun = Instant::now();
         let asked = tokio::spawn(async move { ask(&engine, &sql).await });
         match asked.await.unwrap() {
-            Ok(told) => assert!(told.rows() > 0, "{start}"),
+            Ok(answer) => assert!(answer.rows() > 0, "{start}"),
             Err(error) => assert!(
                 matches!(error, SqlError::TooLarge { .. }),
                 "{start}: {error}"
@@ -304,9 +305,9 @@ async fn functions_make_no_values_without_bounds() {
             "20000",
         ),
     ] {
-        let told = made.ask(sql).await;
-        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
-        assert_eq!(told.lines(), [line], "{sql}");
+        let answer = made.ask(sql).await;
+        let answer = answer.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(answer.lines(), [line], "{sql}");
     }
 }
 

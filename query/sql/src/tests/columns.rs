@@ -24,9 +24,9 @@ async fn names_without_quotes_have_any_case() {
         "SELECT customerid FROM customers QUALIFY row_number() OVER (ORDER BY JOINED) > 0",
         "SELECT c.CustomerID FROM customers c, LATERAL (SELECT count(*) FROM orders WHERE orders.customerid = C.customerid) o",
     ] {
-        let told = made.ask(sql).await;
-        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
-        assert_eq!(told.rows(), 4, "{sql}");
+        let answer = made.ask(sql).await;
+        let answer = answer.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(answer.rows(), 4, "{sql}");
     }
 }
 
@@ -46,11 +46,11 @@ async fn a_column_has_its_own_spelling_in_the_answer() {
             &["Name", "ID", "Name_2"],
         ),
     ] {
-        let told = made
+        let answer = made
             .ask(sql)
             .await
             .unwrap_or_else(|error| panic!("{sql}: {error}"));
-        assert_eq!(told.columns(), columns, "{sql}");
+        assert_eq!(answer.columns(), columns, "{sql}");
     }
 }
 
@@ -75,17 +75,17 @@ async fn no_two_columns_of_an_answer_have_one_name() {
             &["ID", "id_old", "Name", "ID_2"],
         ),
     ] {
-        let told = made.ask(sql).await;
-        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
-        assert_eq!(told.columns(), columns, "{sql}");
-        for batch in &told.batches {
-            assert_eq!(batch.schema(), told.batches[0].schema(), "{sql}");
+        let answer = made.ask(sql).await;
+        let answer = answer.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(answer.columns(), columns, "{sql}");
+        for batch in &answer.batches {
+            assert_eq!(batch.schema(), answer.batches[0].schema(), "{sql}");
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tables_of_one_last_name_are_told_apart() {
+async fn tables_of_one_last_name_stay_apart() {
     let mut made = Made::new().await;
     made.table(
         "old/orders",
@@ -161,14 +161,14 @@ async fn names_that_may_be_several_or_none_are_errors() {
         ("SELECT @x", ""),
         ("SELECT max(amount) FROM orders WHERE max(amount) > 1", ""),
     ] {
-        let told = line(sql).await;
-        assert!(told.contains(wanted), "{sql}: {told}");
-        assert!(!told.contains('\n'), "{sql}: {told}");
+        let answer = line(sql).await;
+        assert!(answer.contains(wanted), "{sql}: {answer}");
+        assert!(!answer.contains('\n'), "{sql}: {answer}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_source_that_the_statement_does_not_have_is_told() {
+async fn a_source_that_the_statement_does_not_have_is_reported() {
     let made = Made::new().await;
     for (sql, wanted) in [
         (
@@ -213,12 +213,12 @@ async fn a_column_whose_name_has_dots_needs_no_quotes() {
         ("SELECT user.n FROM events, user WHERE user.id = 7", "1"),
         ("SELECT u.user.id FROM (SELECT user.id FROM events) u", "7"),
     ] {
-        let told = made.ask(sql).await;
-        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
-        assert_eq!(told.lines(), [lines], "{sql}");
+        let answer = made.ask(sql).await;
+        let answer = answer.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(answer.lines(), [lines], "{sql}");
     }
-    let told = made.ask("SELECT user.id FROM events").await.unwrap();
-    assert_eq!(told.columns(), ["user.id"]);
+    let answer = made.ask("SELECT user.id FROM events").await.unwrap();
+    assert_eq!(answer.columns(), ["user.id"]);
     for (sql, wanted) in [
         ("SELECT user.idd FROM events", "did you mean \"user.id\"?"),
         ("SELECT events.user FROM events", "events"),
@@ -228,9 +228,9 @@ async fn a_column_whose_name_has_dots_needs_no_quotes() {
         ),
         ("SELECT lower(ev).x FROM events", ""),
     ] {
-        let told = made.ask(sql).await.unwrap_err().to_string();
-        assert!(told.contains(wanted), "{sql}: {told}");
-        assert!(!told.contains("Ident"), "{sql}: {told}");
+        let answer = made.ask(sql).await.unwrap_err().to_string();
+        assert!(answer.contains(wanted), "{sql}: {answer}");
+        assert!(!answer.contains("Ident"), "{sql}: {answer}");
     }
 }
 
@@ -269,9 +269,9 @@ async fn a_column_whose_type_does_not_fit_is_named() {
             "there is no function 'cnt'; did you mean count?",
         ),
     ] {
-        let told = made.ask(sql).await;
-        let told = told.map(|it| it.lines()).unwrap_err().to_string();
-        assert!(told.contains(wanted), "{sql}: {told}");
+        let answer = made.ask(sql).await;
+        let answer = answer.map(|it| it.lines()).unwrap_err().to_string();
+        assert!(answer.contains(wanted), "{sql}: {answer}");
     }
     let sql = "SELECT sum(TRY_CAST(\"the key\" AS DOUBLE)) FROM m";
     assert_eq!(made.ask(sql).await.unwrap().lines(), ["1.0"]);
@@ -303,13 +303,13 @@ async fn withheld_columns_are_refused_by_name() {
         );
     }
     for sql in ["SELECT * FROM customers", "SELECT c.* FROM customers c"] {
-        let told = made.ask(sql).await.unwrap();
-        assert_eq!(told.columns(), ["CustomerID", "Name", "Joined", "Credit"]);
+        let answer = made.ask(sql).await.unwrap();
+        assert_eq!(answer.columns(), ["CustomerID", "Name", "Joined", "Credit"]);
         assert_eq!(
-            told.notes,
+            answer.notes,
             ["'crm/Customers' is without 'e_mail', which is withheld"]
         );
-        let text = told.lines().join("\n");
+        let text = answer.lines().join("\n");
         assert!(!text.contains('@'), "{text}");
     }
     let joined = "SELECT c.name FROM customers c JOIN customers d USING (e_mail)";
@@ -334,8 +334,11 @@ async fn a_column_that_one_file_withholds_is_withheld() {
         assert!(matches!(error, SqlError::Withheld { .. }), "{error}");
         assert!(error.to_string().ends_with("it holds e-mail"), "{error}");
     }
-    let told = made.ask("SELECT * FROM customers").await.unwrap();
-    assert!(!told.columns().contains(&"e_mail".to_owned()), "{told:?}");
+    let answer = made.ask("SELECT * FROM customers").await.unwrap();
+    assert!(
+        !answer.columns().contains(&"e_mail".to_owned()),
+        "{answer:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -361,8 +364,8 @@ async fn a_table_that_is_withheld_whole_can_be_counted() {
             .lines(),
         ["2"]
     );
-    let told = made
+    let answer = made
         .ask("SELECT count(*) FROM secret a, orders b WHERE b.amount > 1")
         .await;
-    assert_eq!(told.unwrap().lines(), ["8"]);
+    assert_eq!(answer.unwrap().lines(), ["8"]);
 }

@@ -88,11 +88,11 @@ async fn a_column_that_is_not_grouped_by_is_of_one_row_of_each_group() {
         ),
     ];
     for (sql, columns, lines, note) in grouped {
-        let told = made.ask(sql).await;
-        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
-        assert_eq!(told.columns(), columns, "{sql}");
-        assert_eq!(told.lines(), lines, "{sql}");
-        assert_eq!(told.notes.join("; "), note, "{sql}");
+        let answer = made.ask(sql).await;
+        let answer = answer.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(answer.columns(), columns, "{sql}");
+        assert_eq!(answer.lines(), lines, "{sql}");
+        assert_eq!(answer.notes.join("; "), note, "{sql}");
     }
 }
 
@@ -107,8 +107,8 @@ async fn what_is_not_grouped_is_left_alone() {
         "SELECT customerid + 1, count(*) FROM orders GROUP BY customerid + 1",
         "SELECT upper(name), count(*) FROM customers GROUP BY name",
     ] {
-        let told = made.ask(sql).await;
-        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
-        assert!(told.notes.is_empty(), "{sql}: {:?}", told.notes);
+        let answer = made.ask(sql).await;
+        let answer = answer.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert!(answer.notes.is_empty(), "{sql}: {:?}", answer.notes);
     }
 }

@@ -96,7 +96,7 @@ impl Made {
         Engine::new(Catalogue::new(self.tables.clone(), open), limits)
     }
 
-    async fn ask(&self, sql: &str) -> Result<Told, SqlError> {
+    async fn ask(&self, sql: &str) -> Result<Answer, SqlError> {
         ask(&self.engine(Limits::default()), sql).await
     }
 }
@@ -143,7 +143,7 @@ fn record(name: &str, read: &[(TableFile, FileSummary)]) -> TableRecord {
 
 /// An answer that has ended.
 #[derive(Debug)]
-struct Told {
+struct Answer {
     batches: Vec<RecordBatch>,
     is_truncated: bool,
     is_partial: bool,
@@ -151,7 +151,7 @@ struct Told {
     read: ReadCounts,
 }
 
-async fn ask(engine: &Engine, sql: &str) -> Result<Told, SqlError> {
+async fn ask(engine: &Engine, sql: &str) -> Result<Answer, SqlError> {
     let mut answer = engine.run(sql).await?;
     let mut batches = vec![RecordBatch::new_empty(answer.schema())];
     while let Some(batch) = answer.try_next().await? {
@@ -161,7 +161,7 @@ async fn ask(engine: &Engine, sql: &str) -> Result<Told, SqlError> {
         );
         batches.push(batch);
     }
-    Ok(Told {
+    Ok(Answer {
         batches,
         is_truncated: answer.is_truncated(),
         is_partial: answer.is_partial(),
@@ -170,7 +170,7 @@ async fn ask(engine: &Engine, sql: &str) -> Result<Told, SqlError> {
     })
 }
 
-impl Told {
+impl Answer {
     fn rows(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }

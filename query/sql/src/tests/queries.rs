@@ -68,10 +68,10 @@ async fn statements_answer_with_rows() {
         ("SELECT count(*) FROM (FROM orders LIMIT 3) o", &["3"]),
         ("WITH s AS (FROM staff) FROM s", &["1|7|Anna", "2|8|Emil"]),
     ] {
-        let told = made.ask(sql).await;
-        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
-        assert_eq!(told.lines(), lines, "{sql}");
-        assert!(!told.is_truncated && !told.is_partial, "{sql}");
+        let answer = made.ask(sql).await;
+        let answer = answer.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(answer.lines(), lines, "{sql}");
+        assert!(!answer.is_truncated && !answer.is_partial, "{sql}");
     }
 }
 
@@ -85,9 +85,9 @@ async fn the_time_is_that_of_the_statement() {
         "SELECT DATE_TRUNC('month', now()) <= now()",
         "SELECT count(*) = 5 FROM orders WHERE day < now()",
     ] {
-        let told = made.ask(sql).await;
-        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
-        assert_eq!(told.lines(), ["true"], "{sql}");
+        let answer = made.ask(sql).await;
+        let answer = answer.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(answer.lines(), ["true"], "{sql}");
     }
 }
 
@@ -108,10 +108,10 @@ async fn rows_are_sorted_by_what_the_index_takes_for_constant() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_index_is_described() {
     let made = Made::new().await;
-    let told = made.ask("SHOW TABLES").await.unwrap();
-    assert_eq!(told.columns(), ["table", "rows", "columns"]);
+    let answer = made.ask("SHOW TABLES").await.unwrap();
+    assert_eq!(answer.columns(), ["table", "rows", "columns"]);
     assert_eq!(
-        told.lines(),
+        answer.lines(),
         ["crm/Customers|4|5", "hr/staff|2|3", "sales/orders|5|4"]
     );
     let like = made.ask("SHOW TABLES ILIKE 'CRM/%'").await.unwrap();
@@ -154,26 +154,26 @@ async fn what_a_statement_reads_is_counted() {
     let made = Made::new().await;
     let before = made.store.counts();
     let engine = made.engine(Limits::default());
-    let told = ask(&engine, "SELECT max(amount) FROM orders")
+    let answer = ask(&engine, "SELECT max(amount) FROM orders")
         .await
         .unwrap();
     let all = made.store.counts().since(&before);
-    assert_eq!(told.read.bytes, (ORDERS_1.len() + ORDERS_2.len()) as u64);
+    assert_eq!(answer.read.bytes, (ORDERS_1.len() + ORDERS_2.len()) as u64);
     assert_eq!(
-        (told.read.requests, told.read.bytes),
+        (answer.read.requests, answer.read.bytes),
         (all.get + all.head, all.bytes_read)
     );
     // Of this statement alone.
-    let told = ask(&engine, "SELECT max(id) FROM staff").await.unwrap();
-    assert_eq!(told.read.bytes, STAFF.len() as u64);
-    let told = ask(&engine, "EXPLAIN SELECT max(id) FROM staff")
+    let answer = ask(&engine, "SELECT max(id) FROM staff").await.unwrap();
+    assert_eq!(answer.read.bytes, STAFF.len() as u64);
+    let answer = ask(&engine, "EXPLAIN SELECT max(id) FROM staff")
         .await
         .unwrap();
-    assert_eq!(told.read, ReadCounts::default());
+    assert_eq!(answer.read, ReadCounts::default());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_answered_from_the_index_alone_is_told() {
+async fn what_is_answered_from_the_index_alone_is_noted() {
     let made = Made::new().await;
     // As they were, as far as anybody knows.
     made.store.delete("sales/orders/1.csv").await.unwrap();
@@ -190,9 +190,9 @@ async fn what_is_answered_from_the_index_alone_is_told() {
         ("EXPLAIN SELECT count(*) FROM orders", &[]),
         ("SHOW TABLES", &[]),
     ] {
-        let told = made.ask(sql).await;
-        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
-        assert_eq!(told.notes, notes, "{sql}");
+        let answer = made.ask(sql).await;
+        let answer = answer.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(answer.notes, notes, "{sql}");
     }
 }
 
@@ -215,14 +215,14 @@ async fn only_the_tables_that_are_named_are_opened() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn files_that_could_not_be_read_are_told() {
+async fn files_that_could_not_be_read_are_noted() {
     let mut made = Made::new().await;
     made.tables[1].files[1].error = Some("it is broken".to_owned());
-    let told = made.ask("SELECT count(*) FROM orders").await.unwrap();
-    assert_eq!(told.lines(), ["3"]);
+    let answer = made.ask("SELECT count(*) FROM orders").await.unwrap();
+    assert_eq!(answer.lines(), ["3"]);
     assert!(
-        told.is_partial && told.notes[0].contains("without 1 of its 2 files"),
-        "{told:?}"
+        answer.is_partial && answer.notes[0].contains("without 1 of its 2 files"),
+        "{answer:?}"
     );
     made.tables[1].files[0].error = Some("it is broken, too".to_owned());
     let error = made.ask("SELECT count(*) FROM orders").await.unwrap_err();
@@ -238,10 +238,10 @@ async fn a_file_that_has_changed_ends_the_answer() {
         .await
         .unwrap_err();
     assert!(matches!(error, SqlError::Stale(_)), "{error}");
-    let told = error.to_string();
+    let answer = error.to_string();
     assert!(
-        told.starts_with("sales/orders/2.csv is missing") && told.contains("limn index /lake"),
-        "{told}"
+        answer.starts_with("sales/orders/2.csv is missing") && answer.contains("limn index /lake"),
+        "{answer}"
     );
     let text = Bytes::from_static(b"OrderID,customerid,Amount,Day\n1,1,1,2024-03-01\n");
     made.store.put("sales/orders/2.csv", text).await.unwrap();
@@ -254,7 +254,7 @@ async fn a_file_that_has_changed_ends_the_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cells_that_do_not_fit_are_told() {
+async fn cells_that_do_not_fit_are_noted() {
     let mut made = Made::new().await;
     let parts = [("m/1.csv", "a\n1\n2\n"), ("m/2.csv", "a\n3\n4\n")];
     made.table("m", &parts, Redact::Off).await;
@@ -269,16 +269,16 @@ async fn cells_that_do_not_fit_are_told() {
     made.tables[3].files[1].etag = head.etag;
     made.tables[3].files[1].version = head.version;
     made.tables[3].files[1].modified_ms = head.modified_ms;
-    let told = made.ask("SELECT sum(a) FROM m").await.unwrap();
-    assert_eq!(told.lines(), ["7"]);
+    let answer = made.ask("SELECT sum(a) FROM m").await.unwrap();
+    assert_eq!(answer.lines(), ["7"]);
     assert_eq!(
-        told.notes,
+        answer.notes,
         ["1 value of 'a' of 'm' is not of its type and read as null"]
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lakes_are_told_apart() {
+async fn tables_of_two_lakes_stay_apart() {
     let made = Made::new().await;
     let mut tables = made.tables.clone();
     let mut other = tables[0].clone();
@@ -287,8 +287,8 @@ async fn lakes_are_told_apart() {
     let both = Engine::new(shared(tables.clone(), &made.store), Limits::default());
     let error = ask(&both, "SELECT name FROM customers").await.unwrap_err();
     assert!(matches!(error, SqlError::SeveralLakes { .. }), "{error}");
-    let told = ask(&both, "SHOW TABLES LIKE 'crm%'").await.unwrap();
-    assert_eq!(told.columns(), ["table", "rows", "columns", "lake"]);
+    let answer = ask(&both, "SHOW TABLES LIKE 'crm%'").await.unwrap();
+    assert_eq!(answer.columns(), ["table", "rows", "columns", "lake"]);
     let one = Arc::into_inner(shared(tables, &made.store)).unwrap();
     let one = Engine::new(one.of_lake("s3://other").unwrap(), Limits::default());
     assert_eq!(
@@ -342,14 +342,14 @@ async fn texts_are_compared_with_numbers_as_the_numbers_that_they_are() {
             &["3"],
         ),
     ] {
-        let told = made.ask(sql).await;
-        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
-        assert_eq!(told.lines(), lines, "{sql}");
-        assert_eq!(told.notes.len(), 1, "{sql}");
+        let answer = made.ask(sql).await;
+        let answer = answer.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(answer.lines(), lines, "{sql}");
+        assert_eq!(answer.notes.len(), 1, "{sql}");
         assert!(
-            told.notes[0].ends_with(&note["'key'".len()..]),
+            answer.notes[0].ends_with(&note["'key'".len()..]),
             "{:?}",
-            told.notes
+            answer.notes
         );
     }
     for (sql, count) in [

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Engine, Job, hash};
+use super::runner::hash;
+use super::{Engine, Job};
 use crate::Usage;
 
 /// Tokens that a device may have waiting above the least of all before its own prompts go

@@ -298,8 +298,8 @@ fn spread(
     }
 }
 
-/// The means of `C` vectors of the values' columns by a tile's weights, into its first `rows.0` rows
-/// of `out`, which are `rows.1` numbers apart.
+/// The means of `C` vectors of the values' columns by a tile's weights, into its first `rows.0`
+/// rows of `out`, which are `rows.1` numbers apart.
 #[inline(always)]
 fn mix<K: Kernel, const C: usize>(
     weights: &Weights<'_>,
@@ -324,8 +324,8 @@ fn mix<K: Kernel, const C: usize>(
         start: mixed.as_mut_ptr().cast(),
         stride: C * LANES,
     };
-    // SAFETY: 6 rows of `width ≥ depth` weights, `depth` rows of at least `C` vectors of values from
-    // `column` on, 6 rows of `C` vectors to write; features as in `multiply`.
+    // SAFETY: 6 rows of `width ≥ depth` weights, `depth` rows of at least `C` vectors of values
+    // from `column` on, 6 rows of `C` vectors to write; features as in `multiply`.
     unsafe { K::float_tile::<ROWS, C>(of, columns, depth, target) };
     let (count, stride) = rows;
     let all = mixed.iter().zip(weights.sums).take(count).enumerate();

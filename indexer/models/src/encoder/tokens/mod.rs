@@ -35,7 +35,8 @@ impl fmt::Debug for TextTokens {
 }
 
 enum Way {
-    /// BERT's, with its file's place and text: the library reads it when there is text beyond ASCII.
+    /// BERT's, with its file's place and text: the library reads it when there is text beyond
+    /// ASCII.
     WordPiece {
         words: Box<WordPiece>,
         file: PathBuf,

@@ -168,7 +168,7 @@ proptest! {
                     assert_eq!(compacted.after.deleted_blocks, 0);
                     assert!(newest.segments.len() <= 2 && newest.catalog.len() <= 2);
                     // In shards of several files nothing is left that says no more than that a
-                    // table is gone.
+                    // table was removed.
                     for entry in &newest.catalog {
                         if before.catalog.iter().any(|it| it.path == entry.path) {
                             continue;

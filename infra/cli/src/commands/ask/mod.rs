@@ -159,7 +159,7 @@ fn show(args: &AskArgs, answer: &AskAnswer) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Who is asked about rows.
+/// The model that is asked about rows.
 async fn asker(
     args: &AskArgs,
     snapshot: &Snapshot,

@@ -89,7 +89,7 @@ pub async fn write(format: Format, path: &Path, answer: &mut Answer) -> anyhow::
 /// A lake is not written to: a file there may be one of its tables, and the next run would take
 /// this one for such.
 fn is_outside(path: &Path, folder: &Path, lakes: &BTreeSet<PathBuf>) -> anyhow::Result<()> {
-    // A folder that is not there is told when it is written to.
+    // A folder that is not there is reported when it is written to.
     let Ok(folder) = folder.canonicalize() else {
         return Ok(());
     };

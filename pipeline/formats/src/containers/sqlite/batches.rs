@@ -11,8 +11,10 @@ use arrow::ipc::writer::StreamWriter;
 use limn_store::Store;
 use rusqlite::types::ValueRef;
 
+use super::failure::{REMEDY, failure};
+use super::reading::real;
 use super::view::{self, Answered};
-use super::{Base, alone, cage, database, failure, member, quoted, real};
+use super::{Base, alone, cage, database, member, quoted};
 use crate::batches::{Sink, Stop, Texts, Wanted};
 use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
@@ -39,7 +41,7 @@ pub(crate) fn rows(
     let MemberPlace::Table(id) = place else {
         return Err(super::super::not_there().into());
     };
-    // Who waits for another database holds nothing yet.
+    // A reader that waits for another database holds nothing yet.
     let alone = alone();
     sink.check()?;
     let held = options.room.hold(2 * ranged.size());
@@ -95,9 +97,7 @@ impl Base {
             }
             if bytes > MOST_TEXT {
                 let cause = format!("its rows are more than {MOST_TEXT} bytes of text");
-                return Err(
-                    Failure::new(FileErrorKind::Unsupported, cause).with_remedy(super::REMEDY)
-                );
+                return Err(Failure::new(FileErrorKind::Unsupported, cause).with_remedy(REMEDY));
             }
             read += 1;
             if read.is_multiple_of(CHECKED) && !is_wanted() {

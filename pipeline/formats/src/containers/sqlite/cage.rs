@@ -108,7 +108,7 @@ pub(super) fn close(
     let others = entries.iter().filter(|entry| !entry.is_member);
     let others: HashSet<String> = others.map(|it| it.name.to_ascii_lowercase()).collect();
     let is_too_much = Arc::new(AtomicBool::new(false));
-    let tell = Arc::clone(&is_too_much);
+    let flag = Arc::clone(&is_too_much);
     let (mut queries, mut reads) = (0, 0);
     let authorizer = move |context: AuthContext<'_>| {
         match context.action {
@@ -117,7 +117,7 @@ pub(super) fn close(
             _ => {}
         }
         if queries > MOST_QUERIES || reads > MOST_READS {
-            tell.store(true, Ordering::Relaxed);
+            flag.store(true, Ordering::Relaxed);
             return Authorization::Deny;
         }
         let is_fine = match context.action {

@@ -17,7 +17,7 @@ const MOST: usize = 64;
 pub(super) struct Declared(DeclaredKeys);
 
 impl Declared {
-    /// `called` tells a table's own name from one in other case.
+    /// `called` distinguishes a table's own name from one in other case.
     pub(super) fn of(
         base: &Connection,
         table: &str,

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_from_columns_and_remarks() {
+    fn names_are_distinguished_from_columns_and_remarks() {
         let sql = "CREATE VIEW a AS SELECT x.\"B\", b.c /* d */ FROM main.\"e\"\"f\" x, [G], 'h' -- i\n, j";
         let expected = [
             "create", "view", "a", "as", "select", "b", "c", "from", "e\"f", "x", "g", "h", "j",

@@ -11,7 +11,8 @@ use bytes::Bytes;
 use limn_profile::FileSummary;
 use serde::{Deserialize, Serialize};
 
-use super::{Base, REMEDY, alone, batches};
+use super::failure::REMEDY;
+use super::{Base, alone, batches};
 use crate::batches::Wanted;
 use crate::confined::Ended;
 use crate::error::FileErrorKind;

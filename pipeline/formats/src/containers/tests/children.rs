@@ -81,7 +81,7 @@ async fn what_is_kept_of_books_is_bounded_and_of_one_version() {
 }
 
 #[tokio::test]
-async fn ends_of_the_process_are_told_with_a_remedy() {
+async fn ends_of_the_process_are_reported_with_a_remedy() {
     let book = data("xlwt.xls");
     for (script, words, is_retryable) in [
         ("cat > /dev/null; kill -24 $$", "more memory or time", false),

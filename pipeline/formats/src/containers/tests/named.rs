@@ -36,7 +36,7 @@ pub(super) fn shown(summary: &FileSummary, first: &str) -> (String, Vec<Option<S
 }
 
 #[tokio::test]
-async fn what_is_no_spreadsheet_is_told_by_name() {
+async fn what_is_no_spreadsheet_is_named() {
     let text = |text: &str| text.as_bytes().to_vec();
     let cases = [
         (

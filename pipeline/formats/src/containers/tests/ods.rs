@@ -183,7 +183,7 @@ async fn drawings_and_white_space_of_flat_documents_are_no_cells() {
 }
 
 #[tokio::test]
-async fn what_is_no_spreadsheet_locked_or_damaged_is_told() {
+async fn what_is_no_spreadsheet_locked_or_damaged_is_reported() {
     let secret = br#"<manifest:manifest xmlns:manifest="m"><manifest:file-entry manifest:full-path="content.xml"><manifest:encryption-data manifest:checksum="x"/></manifest:file-entry></manifest:manifest>"#;
     let of_kind = |kind: &str, content: &str, manifest: &[u8]| {
         let kind = format!("application/vnd.oasis.opendocument.{kind}");

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Text that packs badly, so that bytes of the store tell how often it was unpacked.
+/// Text that packs badly, so that bytes of the store show how often it was unpacked.
 fn noise(seed: u64) -> String {
     let lines = (0..400).map(|line: u64| {
         let hash = xxhash_rust::xxh3::xxh3_64(&(seed * 1000 + line).to_le_bytes());

@@ -69,8 +69,8 @@ async fn sheets_that_other_programs_wrote() {
         let secret = sheet(&store, &opened, "Secret").await.unwrap();
         let is_hidden = secret.notes.contains(&"it is a hidden sheet".to_owned());
         // SheetJS does not say it in OpenDocument's files.
-        let is_told = !matches!(name, "sheetjs.ods" | "sheetjs.fods");
-        assert_eq!(is_hidden, is_told, "{name}");
+        let says_so = !matches!(name, "sheetjs.ods" | "sheetjs.fods");
+        assert_eq!(is_hidden, says_so, "{name}");
     }
 }
 

@@ -93,7 +93,7 @@ async fn tables_and_views_are_read_with_their_types_and_keys() {
 }
 
 #[tokio::test]
-async fn comments_of_definitions_are_told() {
+async fn comments_of_definitions_are_kept() {
     let sql = "
         CREATE TABLE people ( -- who buys here
             id INTEGER PRIMARY KEY, -- customer's number
@@ -194,7 +194,7 @@ async fn hostile_views_cost_themselves() {
 }
 
 #[tokio::test]
-async fn what_is_no_database_is_told_or_passed_over() {
+async fn what_is_no_database_is_reported_or_passed_over() {
     let (_, opened) = open("x.db", b"some other program's file".to_vec()).await;
     let opened = opened.unwrap();
     let kind = member::refusal(&opened.members[0]).unwrap().kind;

@@ -4,8 +4,8 @@
 //! What belongs to a name is as little as makes sense: all below a heading that names the table; of
 //! a table or list that names several, the rows or items; else the paragraph. A line such as
 //! `orders.csv: one row per order` begins an item, too. In running text a word that could be any
-//! (`orders`) names a table only if it is marked as a name (in quotes or code, or at the start of an
-//! item); one with a digit, an underscore or an extension always does, as does a path. What ends
+//! (`orders`) names a table only if it is marked as a name (in quotes or code, or at the start of
+//! an item); one with a digit, an underscore or an extension always does, as does a path. What ends
 //! with a slash (`eu/`) is a folder.
 
 use std::ops::Range;

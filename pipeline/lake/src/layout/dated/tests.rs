@@ -171,7 +171,7 @@ fn containers_called_by_dates_are_together() {
             &["e_jan.zip//o/x.csv", "e_feb.zip//o/x.csv"],
             &["Family e_*.zip//o/x: 2"],
         ),
-        // Others than dates tell nothing.
+        // Others than dates say nothing.
         (
             &["s_1.xlsx//A", "s_2.xlsx//A"],
             &["File s_1.xlsx//A: 1", "File s_2.xlsx//A: 1"],

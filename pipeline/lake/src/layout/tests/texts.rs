@@ -96,7 +96,7 @@ fn a_split_family_is_what_its_files_would_be_alone() {
     );
     let texts: Vec<usize> = parts.iter().map(|group| group.contexts.len()).collect();
     assert_eq!(texts, [0, 1]);
-    // A file alone in its directory is the same group: the key does not tell how it came about.
+    // A file alone in its directory is the same group: the key does not say how it came about.
     let alone = layout(vec![object("f/1.csv")], &Contexts::new(), "lake");
     assert_eq!(alone.groups[0], parts[0]);
 }

@@ -20,13 +20,15 @@ fn commit(files: &[&str], replaced: &[(&str, &str)]) -> String {
         .iter()
         .map(|path| serde_json::json!({"path": path}))
         .collect();
-    let mut gone = serde_json::Map::new();
+    let mut ids_by_partition = serde_json::Map::new();
     for (partition, id) in replaced {
-        let ids = gone.entry(*partition).or_insert(serde_json::json!([]));
+        let ids = ids_by_partition
+            .entry(*partition)
+            .or_insert(serde_json::json!([]));
         ids.as_array_mut().unwrap().push(serde_json::json!(id));
     }
     serde_json::json!({"partitionToWriteStats": {"": stats}, "extraMetadata": {"schema": SCHEMA},
-        "partitionToReplaceFileIds": gone})
+        "partitionToReplaceFileIds": ids_by_partition})
     .to_string()
 }
 
@@ -228,7 +230,7 @@ async fn what_is_wrong_is_said() {
 }
 
 #[tokio::test]
-async fn replaced_groups_are_gone_unless_their_replacement_is() {
+async fn replaced_groups_are_left_out_unless_their_replacement_is() {
     let mut lake = Lake::of(&[
         ("t/.hoodie/hoodie.properties", VERSION_6),
         ("t/.hoodie/10.commit", &commit(&[], &[])),

@@ -46,7 +46,7 @@ fn a_stage_that_runs_again_asks_nothing_and_gives_the_same_bytes() {
 /// Tokens to read are counted exactly, those to write are estimated by how long answers usually
 /// are.
 #[test]
-fn what_is_told_is_what_is_read() {
+fn what_is_reported_is_what_is_read() {
     let long = "a text of more than eighty characters ".repeat(4);
     let cells = ["Japan", &long, "数据"];
     for operation in &operations() {

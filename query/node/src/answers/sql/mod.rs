@@ -211,7 +211,7 @@ pub async fn sql(node: &Arc<Node>, grant: &Grant, asked: &SqlRequest) -> Result<
     started(sql.home(), answer, limits, turn).await
 }
 
-/// What the node answers statements with, for who may ask.
+/// What the node answers statements with, for callers that may ask.
 fn admitted<'a>(node: &'a Node, grant: &Grant) -> Result<&'a Sql, Problem> {
     grant.require(Right::Search)?;
     grant.require(Right::Rows)?;

@@ -22,8 +22,8 @@ use super::{Gain, Measures};
 const GRID: [f32; 9] = [0.0, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8];
 /// Rounds over all weights at most.
 const ROUNDS: usize = 4;
-/// A weight is changed for one point more in so many questions, and for one at least; a question has
-/// three.
+/// A weight is changed for one point more in so many questions, and for one at least; a question
+/// has three.
 const QUESTIONS_A_POINT: usize = 200;
 /// A mean is clear that is so many standard errors above 0. By one, up to a fifth of sets of noise
 /// would be taken for a gain; by two, up to a twentieth (docs/ranking.md).

@@ -112,8 +112,8 @@ pub struct Tuning {
     pub finds: bool,
     /// The weights that fit all questions.
     pub weights: Weights,
-    /// Whether they are worth keeping: they differ from limn's own, questions find their tables, and
-    /// the gain is clear ([`Gain::is_worth_keeping`]).
+    /// Whether they are worth keeping: they differ from limn's own, questions find their tables,
+    /// and the gain is clear ([`Gain::is_worth_keeping`]).
     pub helps: bool,
 }
 
@@ -213,8 +213,8 @@ fn too_few(usable: usize, left_out: LeftOut) -> RetrievalError {
     }
 }
 
-/// The candidates of a question, as the formula alone finds them. `others` are the tables of another
-/// question.
+/// The candidates of a question, as the formula alone finds them. `others` are the tables of
+/// another question.
 fn ask(
     searcher: &Searcher,
     question: &str,

@@ -27,8 +27,8 @@ impl Reading {
         self.counts |= self.times.part.is_some() && is_bare && !self.has_function();
     }
 
-    /// Of all columns of dates that the tables have which the question is about the only one; or the
-    /// one that it names; or the one that is called as its table.
+    /// Of all columns of dates that the tables have which the question is about the only one; or
+    /// the one that it names; or the one that is called as its table.
     pub(super) fn choose_dated(&mut self, tables: &Tables<'_>) -> Option<ColumnAt> {
         let mentioned = self.mentions.iter().map(|it| it.column.table);
         let filtered = self.filters.iter().map(|it| it.0.table);

@@ -6,8 +6,8 @@ fn share(random: &mut SplitMix) -> f32 {
     random.below(1 << 20) as f32 / (1 << 20) as f32
 }
 
-/// A question with twenty candidates of any scores and features, one of which, any, is needed; and so
-/// any may be a table of another question.
+/// A question with twenty candidates of any scores and features, one of which, any, is needed; and
+/// so any may be a table of another question.
 fn noise(random: &mut SplitMix) -> Asked {
     let mut candidate = |table| Candidate {
         table,
