@@ -153,14 +153,14 @@ pub(crate) fn table_score(
     vector: &[f32],
     table: &Table,
 ) -> Result<Option<f32>, SegmentError> {
-    let kinds = kind_cosines(corpus, vector, table)?;
+    let kinds = kind_cosines((corpus, shared), vector, table)?;
     Ok(combine_kinds(&kinds, Formula::LIMN.second_kind))
 }
 
 /// The best cosine of each kind of a table's blocks, in the order of [`BlockKind::ALL`]; `None` of
 /// kinds that it has no vector of.
 pub(crate) fn kind_cosines(
-    corpus: &Corpus,
+    (corpus, shared): (&Corpus, Option<&Shared>),
     vector: &[f32],
     table: &Table,
 ) -> Result<[Option<f32>; BlockKind::ALL.len()], SegmentError> {

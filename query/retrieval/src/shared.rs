@@ -15,7 +15,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use limn_segment::{Deletes, Field};
+use limn_segment::{Deletes, Field, TextHash};
 
 use crate::corpus::Corpus;
 use crate::deadline::Deadline;
@@ -86,7 +86,7 @@ fn find(corpus: &Corpus, deadline: Deadline) -> Result<Option<Shared>, Retrieval
     let mut weights = vec![HashMap::new(); corpus.segments.len()];
     let mut any = false;
     for places in alike.into_values().filter(|it| it.len() > FEW) {
-        let mut same: HashMap<u128, Vec<Place>> = HashMap::new();
+        let mut same: HashMap<TextHash, Vec<Place>> = HashMap::new();
         for place in places {
             deadline.check()?;
             let hash = corpus.segments[place.0].reader.text_hash(place.1)?;

@@ -9,11 +9,13 @@ use serde::Serialize;
 use super::EvalQuestion;
 use crate::answer::{Query, RankedTable};
 use crate::corpus::Corpus;
+use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::learned::{Features, Weights, own_name};
 use crate::lexical::Found;
 use crate::searcher::{Candidates, Searcher};
 use crate::semantic::kind_cosines;
+use crate::shared::shared;
 
 /// Candidates of a question, at most.
 pub(super) const MOST: usize = 50;
@@ -93,6 +95,7 @@ pub fn features(
         ..
     } = searcher.candidates(&query, MOST)?;
     let corpus = searcher.corpus();
+    let shared = shared(corpus, Deadline(None))?;
     let mut by_field = held_by_field(corpus, &ranking.tables, &found)?;
     let grams = grams(&query.text);
     let named = found.wholes.named();
@@ -101,7 +104,7 @@ pub fn features(
         let held = by_field.remove(&it.table).unwrap_or_default();
         let kinds = BlockKind::ALL
             .iter()
-            .zip(kind_cosines(corpus, &vector, table)?);
+            .zip(kind_cosines((corpus, shared), &vector, table)?);
         let own = self::grams(own_name(&it.key.name));
         let traits = Traits {
             lexical: it.lexical,
