@@ -182,8 +182,9 @@ impl Channel {
         self.stream.shutdown(how)
     }
 
-    /// Whether the other end has not closed it. What it sent before it did is thrown away.
-    pub fn is_open(self) -> bool {
+    /// Whether the other end has not closed it. What that has sent is thrown away: the connection
+    /// is of no use afterwards.
+    pub fn is_open(&self) -> bool {
         let mut stream = &*self.stream;
         let mut thrown_away = [0; 1 << 12];
         if self.stream.set_nonblocking(true).is_err() {

@@ -99,7 +99,10 @@ pub struct Unmet {
 ///
 /// # Errors
 /// Without one of them there is no run.
-pub fn connect(options: &ClusterOptions, stop: &CancellationToken) -> Result<Connections, Unmet> {
+pub fn connect(
+    options: &ClusterOptions,
+    stop: &CancellationToken,
+) -> Result<Connections, Box<Unmet>> {
     let party = Party {
         options: options.clone(),
         start: limn_segment::nonce(),
@@ -133,10 +136,10 @@ pub fn connect(options: &ClusterOptions, stop: &CancellationToken) -> Result<Con
     let found = std::mem::take(&mut *meeting.found());
     match error {
         None => Ok(found),
-        Some(error) => Err(Unmet {
+        Some(error) => Err(Box::new(Unmet {
             error,
             met: found.control,
-        }),
+        })),
     }
 }
 

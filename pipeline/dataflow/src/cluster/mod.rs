@@ -107,7 +107,8 @@ impl Cluster {
                     fatal,
                 }))
             }
-            Err(Unmet { error, met }) => {
+            Err(unmet) => {
+                let Unmet { error, met } = *unmet;
                 // Those who were met may have met all: for them the run has begun.
                 if let Ok((mesh, _inbox)) = start(met) {
                     Mesh::tell(&mesh, mesh.farewell(Err(&error))).await;
