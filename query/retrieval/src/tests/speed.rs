@@ -146,7 +146,7 @@ fn speed_of_a_question() {
                 .unwrap();
                 let vector = query.vector.as_deref().unwrap();
                 milliseconds(meaning, || {
-                    nearest(corpus, vector, 100, None, Deadline(None))
+                    nearest((corpus, None), vector, 100, None, Deadline(None))
                 })
                 .unwrap();
                 milliseconds(whole, || searcher.rank(query)).unwrap();
