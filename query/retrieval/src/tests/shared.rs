@@ -56,8 +56,9 @@ fn a_text_that_all_tables_have_moves_no_order() {
 fn a_shared_text_still_finds_its_tables() {
     let tables = lake(200, 30, BOILERPLATE);
     let one = searcher(&tables, 1);
+    let has_text = |name: &String| tables[..30].iter().any(|it| it.table.name == *name);
     let found = order(&one, "penguins", 1.0);
-    assert_eq!(found.len(), 30, "{found:?}");
+    assert!(found[..30].iter().all(has_text), "{found:?}");
     let answer = one.search(&Query::new("penguins")).unwrap();
     assert!(answer.unknown.is_empty(), "{:?}", answer.unknown);
     // A table that has the word itself comes first, and its word is as rare as without the text.
@@ -66,7 +67,8 @@ fn a_shared_text_still_finds_its_tables() {
     for shards in [1, 4] {
         let more = searcher(&more, shards);
         let found = order(&more, "penguins", 1.0);
-        assert_eq!((found[0].as_str(), found.len()), ("antarctic", 31));
+        assert_eq!(found[0], "antarctic");
+        assert!(found[1..31].iter().all(has_text), "{found:?}");
     }
     // It does not depend on segments, nor on tables that nobody sees.
     let few = searcher(&tables[..20], 1);
