@@ -1,11 +1,11 @@
 //! Driving: epochs are fed into the dataflow and followed until they are published.
 //!
 //! The first worker drives; in a cluster that is one of the leader's, and the first worker of each
-//! other process feeds what that has of the same epoch (`feeder`). The driver begins an epoch when fewer
-//! than `epochs_in_flight` are under way, which bounds what is in memory at once: first the epochs
-//! of the lake's plan; when those are published, the model is asked for what tables await, and
-//! groups whose narrations have come are fed as further epochs, in batches. That is a round. The
-//! dataflow lives on after it: a session feeds the next listing into the same one.
+//! other process feeds what that has of the same epoch (`feeder`). The driver begins an epoch when
+//! fewer than `epochs_in_flight` are under way, which bounds what is in memory at once: first the
+//! epochs of the lake's plan; when those are published, the model is asked for what tables await,
+//! and groups whose narrations have come are fed as further epochs, in batches. That is a round.
+//! The dataflow lives on after it: a session feeds the next listing into the same one.
 
 mod driver;
 mod feeder;

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use futures::stream::{self, StreamExt};
 use limn_formats::{ObjectRecord, ObjectRef, Objects};
 use limn_lake::filter::{IgnoreFiles, Selection, is_ignore_file};
-use limn_lake::layout::{described_below, describes_beside, is_read, may_be_beside, texts_beside};
+use limn_lake::layout::{
+    described_below, describes_beside, is_data, is_dictionary, is_read, may_be_beside, texts_beside,
+};
 use limn_lake::reach::{is_within, parent, shares_name};
 use limn_lake::sources::is_of_log;
 use limn_lake::{Declared, LogTable, is_declared_file};
@@ -59,7 +61,9 @@ pub struct Listing {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ForOthers {
     /// Objects that may be about their tables.
-    pub describing: Vec<ObjectRecord>,
+    pub texts: Vec<ObjectRecord>,
+    /// Files of tables that lie beside these in folders that were cut.
+    pub beside_texts: Vec<ObjectRecord>,
     /// Paths of theirs that are files of a table of this share, by its log.
     pub claimed: Vec<String>,
 }
@@ -67,7 +71,8 @@ pub struct ForOthers {
 impl ForOthers {
     /// Adds what is to be known of another share.
     pub fn add(&mut self, other: ForOthers) {
-        self.describing.extend(other.describing);
+        self.texts.extend(other.texts);
+        self.beside_texts.extend(other.beside_texts);
         self.claimed.extend(other.claimed);
     }
 }
@@ -249,25 +254,44 @@ impl Listing {
         progress: &Progress,
     ) -> Result<(), PipelineError> {
         let share = self.share.clone();
-        let levels = share.cut().map(|folder| lake.entries(folder));
-        let levels = stream::iter(levels.collect::<Vec<_>>()).buffered(LISTED_AT_ONCE);
-        let levels: Vec<Option<_>> = levels.collect().await;
-        let Some(levels) = levels.into_iter().collect::<Option<Vec<_>>>() else {
+        if lake.local_root().is_some() {
+            // A folder costs no request, and which link it is reached by shows in the whole.
             return self.list(lake, "", selection, progress).await;
-        };
-        let mut own = Vec::new();
-        for (objects, folders) in levels {
-            for object in objects {
-                self.take(object, lake, selection, progress)?;
-            }
+        }
+        let levels = share.cut().map(|folder| async move {
+            let entries = lake.entries(folder).await;
+            (folder, entries)
+        });
+        let mut levels = stream::iter(levels.collect::<Vec<_>>()).buffered(LISTED_AT_ONCE);
+        let (mut own, mut at_levels) = (Vec::new(), Vec::new());
+        while let Some((folder, level)) = levels.next().await {
+            let Some((objects, folders)) = level else {
+                tracing::info!(folder, "it cannot be listed by itself: the whole lake is");
+                drop(levels);
+                return self.list(lake, "", selection, progress).await;
+            };
+            let concerns = |it: &Result<ObjectInfo, StoreError>| match it {
+                Ok(it) => share.has(&it.path) || is_ignore_file(&it.path),
+                Err(_) => true,
+            };
+            at_levels.extend(objects.into_iter().filter(concerns));
             own.extend(
                 folders
                     .into_iter()
                     .filter(|it| !share.is_cut(it) && share.has_folder(it)),
             );
         }
+        drop(levels);
+        for object in at_levels {
+            self.take(object, lake, selection, progress)?;
+        }
+        let mut listings = Vec::with_capacity(own.len());
         for folder in own {
-            self.list(lake, &folder, selection, progress).await?;
+            listings.push(lake.list_unordered(&folder));
+        }
+        let mut objects = stream::iter(listings).flatten_unordered(LISTED_AT_ONCE);
+        while let Some(object) = objects.next().await {
+            self.take(object, lake, selection, progress)?;
         }
         Ok(())
     }
@@ -340,16 +364,30 @@ impl Listing {
         if !self.share.is_partial() {
             return ForOthers::default();
         }
-        let reaches_others = |it: &ObjectRef<'_>| {
+        let is_text = |it: &ObjectRef<'_>| {
             described_below(it.path).is_some_and(|below| self.share.is_shared(below))
+                || is_dictionary(it.path) && self.share.is_cut(parent(it.path))
+        };
+        let texts = self.objects.iter().filter(is_text);
+        let folders: BTreeSet<&str> = texts.map(|it| parent(it.path)).collect();
+        // What a text says of which table depends on the tables of its own folder.
+        let is_beside_text = |it: &ObjectRef<'_>| {
+            let folder = parent(it.path);
+            is_data(it.path) && self.share.is_cut(folder) && folders.contains(folder)
         };
         let files = self.logged.iter().flat_map(|table| &table.files);
         let claimed = files.map(|file| &file.object.path);
         ForOthers {
-            describing: self
+            texts: self
                 .objects
                 .iter()
-                .filter(reaches_others)
+                .filter(is_text)
+                .map(|it| it.record())
+                .collect(),
+            beside_texts: self
+                .objects
+                .iter()
+                .filter(|it| is_beside_text(it) && !is_text(it))
                 .map(|it| it.record())
                 .collect(),
             claimed: claimed
@@ -361,7 +399,7 @@ impl Listing {
 
     /// The texts that more than one process looks at.
     pub fn looked_at_by_several(&self) -> Vec<String> {
-        let own = self.for_others().describing.into_iter().map(|it| it.path);
+        let own = self.for_others().texts.into_iter().map(|it| it.path);
         let others = self.beside.iter().map(|it| it.path.to_owned());
         own.chain(others).collect()
     }
@@ -372,9 +410,9 @@ impl Listing {
         if !claimed.is_empty() {
             self.objects.retain(|object| !claimed.contains(object.path));
         }
-        let describing = others.describing.into_iter();
+        let texts = others.texts.into_iter().chain(others.beside_texts);
         self.beside
-            .extend(describing.filter(|it| !self.share.has(&it.path)));
+            .extend(texts.filter(|it| !self.share.has(&it.path)));
     }
 
     /// Leaves out texts that are about no table, and not chosen as data; others that are not chosen

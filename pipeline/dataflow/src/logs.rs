@@ -35,6 +35,8 @@ impl Listing {
             objects: &self.objects,
             left_out: &left_out,
             too_new: &too_new,
+            is_elsewhere: &|path| self.share.is_partial() && !self.share.has(path),
+            is_chosen: &|path, size, modified_ms| selection.has(path, size, modified_ms),
         };
         let root = root_name(lake.url());
         let opened = tables.into_iter().map(|table| {

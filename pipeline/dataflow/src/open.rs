@@ -106,6 +106,23 @@ impl TokenCounter for WindowCounter {
     }
 }
 
+/// Of the root of a lake on a disk that is remembered in a run's terms.
+const LANDMARKS: usize = 32;
+
+/// Some of what lies in the root of a lake on a disk.
+pub async fn landmarks(lake: &Store) -> Vec<String> {
+    landmarks_of(lake, LANDMARKS).await
+}
+
+async fn landmarks_of(lake: &Store, most: usize) -> Vec<String> {
+    if lake.local_root().is_none() {
+        return Vec::new();
+    }
+    let level = lake.level("").await.unwrap_or_default();
+    let names = level.folders.into_iter().chain(level.objects);
+    names.take(most).collect()
+}
+
 impl Opening {
     /// A run over `lake`; what the stores do from here on is counted.
     pub fn new(
@@ -137,6 +154,13 @@ impl Opening {
     pub async fn check(&self, terms: &Terms) -> Result<(), PipelineError> {
         let (lake, index) = (&self.lake, &self.index);
         terms.check(lake, index, self.embedder.as_ref(), &self.options)?;
+        let (landmarks, own) = (&terms.landmarks, landmarks_of(lake, usize::MAX).await);
+        if !landmarks.is_empty() && !landmarks.iter().any(|it| own.contains(it)) {
+            return Err(PipelineError::Settings(format!(
+                "the lake at {} is not the one that process 0 lists: for several machines it has to be on a shared disk or in an object store",
+                terms.lake
+            )));
+        }
         if let Some(mark) = &terms.mark
             && let Err(error) = index.store.head(mark).await
         {

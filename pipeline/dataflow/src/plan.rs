@@ -2,10 +2,10 @@
 //!
 //! A group (a lone file, a directory of like files, a Hive-partitioned directory) is never split
 //! over two epochs, so a table is published whole. A plan says what *may* have changed; which
-//! groups did is found by the dataflow (`crate::changes`). A listing is looked through once, to know
-//! what is gone and what differs ([`survey`]); then epoch after epoch is made, when there is room
-//! for it ([`epochs`]). The memory of a plan is the listing, in few bytes, and the groups of the
-//! epochs under way.
+//! groups did is found by the dataflow (`crate::changes`). A listing is looked through once, to
+//! know what is gone and what differs ([`survey`]); then epoch after epoch is made, when there is
+//! room for it ([`epochs`]). The memory of a plan is the listing, in few bytes, and the groups of
+//! the epochs under way.
 
 mod cuts;
 mod epochs;
@@ -50,6 +50,8 @@ pub struct Plan {
     pub refused: Vec<FileError>,
     /// Objects of the lake that hold nothing for an index, where the whole lake was listed.
     pub ignored: Ignored,
+    /// Texts that reach no table, by path.
+    pub unreached: Vec<String>,
     /// Published groups that are restated, because this run's settings cannot reach their files.
     pub restated: Vec<GroupId>,
     /// Tables that are one by their log now, and how many the index has had of the files in their
@@ -87,12 +89,14 @@ pub async fn plan(planner: Arc<Planner>, mut listing: Listing) -> Plan {
         layout.retain(|path| part.has_path(path));
         layout.refused.retain(|error| part.has_path(&error.object));
         layout.orphans.clear();
+        layout.unreached.clear();
         layout.ignored = Ignored::default();
     }
     let mut plan = Plan {
         orphans: std::mem::take(&mut layout.orphans),
         refused: std::mem::take(&mut layout.refused),
         ignored: std::mem::take(&mut layout.ignored),
+        unreached: std::mem::take(&mut layout.unreached),
         ..Plan::default()
     };
     let mut survey = Survey::of(&planner, &part, &listing.unlisted);

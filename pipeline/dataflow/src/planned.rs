@@ -63,6 +63,8 @@ pub struct Planned {
     pub awaiting: usize,
     /// Contexts that name no table.
     pub orphans: Vec<String>,
+    /// Texts about folders that reach no table.
+    pub unreached: BTreeSet<String>,
     /// Contexts that do, of those that several processes look at.
     pub met: BTreeSet<String>,
     /// Tables that are restated: this run's settings cannot reach their files.
@@ -90,6 +92,8 @@ impl Planned {
         let new = other.orphans.into_iter();
         self.orphans.extend(new.filter(|it| !known.contains(it)));
         self.orphans.retain(|it| !self.met.contains(it));
+        self.unreached.extend(other.unreached);
+        self.unreached.retain(|it| !self.met.contains(it));
         self.restated.extend(other.restated);
         self.joined.extend(other.joined);
         self.standing.add(other.standing);

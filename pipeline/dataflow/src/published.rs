@@ -68,6 +68,8 @@ struct State {
     are_counted: bool,
     /// The part of the lake whose tables are known.
     share: Share,
+    /// Whether the index has the lake, of which another share may have all tables.
+    is_known: bool,
     /// How large the others are.
     elsewhere: GraphSize,
 }
@@ -207,6 +209,7 @@ impl Published {
             .filter(|old| old.summaries_match(settings))
             .map(|old| old.fingerprint());
         state.narrates = narrates;
+        state.is_known = IndexSettings::intended(&snapshot, lake_url)?.is_some();
         if state.snapshot.is_none() {
             let share = state.share.clone();
             state.held = HeldRows::keeping(Some(lake_url));
@@ -295,7 +298,7 @@ impl Published {
     /// Whether nothing of the lake is published.
     pub fn is_empty(&self) -> bool {
         let state = self.state();
-        state.groups.is_empty() && !(state.share.is_partial() && state.snapshot.is_some())
+        state.groups.is_empty() && !(state.share.is_partial() && state.is_known)
     }
 
     /// The tables that a group has in the index; a row of files that are passed over is removed.

@@ -1,10 +1,10 @@
 //! Reading: every file of a changed group becomes a file summary, once.
 //!
 //! A file that the catalog knows in this very version is summarised from there, by the process that
-//! has its group; the others are spread over all workers by path. A read takes permits for the bytes it will hold before it starts, so the
-//! lake data in memory is bounded whatever the lake's size, and only so many reads go on at once:
-//! each has a thread and a socket or an open file. An unreadable file is a value here, not an
-//! error: it costs only itself.
+//! has its group; the others are spread over all workers by path. A read takes permits for the
+//! bytes it will hold before it starts, so the lake data in memory is bounded whatever the lake's
+//! size, and only so many reads go on at once: each has a thread and a socket or an open file. An
+//! unreadable file is a value here, not an error: it costs only itself.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -20,7 +20,7 @@ use crate::error::PipelineError;
 use crate::filtering::{remembered, selection};
 use crate::listing::Listing;
 use crate::narrate::successor::try_out_successor;
-use crate::open::{Opened, Opening};
+use crate::open::{Opened, Opening, landmarks};
 use crate::options::{Narrate, shards};
 use crate::plan::{Epochs, Plan, Planner, plan};
 use crate::planned::{Listed, Planned};
@@ -108,9 +108,14 @@ impl Round {
             (Some(cluster), false) => Deal::of(&opening.lake, cluster.place().1).await,
             _ => Deal::default(),
         };
+        let landmarks = match cluster.is_some() {
+            true => landmarks(&opening.lake).await,
+            false => Vec::new(),
+        };
         let options = &opening.options;
         let terms = Terms {
             mark,
+            landmarks,
             deal,
             lake: lake.clone(),
             index: opening.index.store.url().to_owned(),
@@ -232,9 +237,14 @@ impl Round {
     /// What this comes to, unless the run is stopped meanwhile.
     async fn unless_stopped<T>(&self, of: impl Future<Output = T>) -> Result<T, PipelineError> {
         let stop = &self.opening.options.stop;
-        stop.run_until_cancelled(of)
-            .await
-            .ok_or(PipelineError::Stopped)
+        match &self.cluster {
+            // The leader is asked to stop, and ends the run of all.
+            Some(cluster) if !cluster.leads() => Ok(of.await),
+            _ => stop
+                .run_until_cancelled(of)
+                .await
+                .ok_or(PipelineError::Stopped),
+        }
     }
 
     /// Lists this process's share of the lake, with what is in its containers and logs.
@@ -333,10 +343,13 @@ impl Round {
         planned.failures.extend(refused);
         planned.ignored = std::mem::take(&mut plan.ignored);
         planned.orphans = std::mem::take(&mut plan.orphans);
+        planned.unreached = std::mem::take(&mut plan.unreached).into_iter().collect();
         if self.cluster.is_some() {
             let registered = self.planner.contexts.keys().map(ToString::to_string);
             let met = registered.chain(looked_at);
-            planned.met = met.filter(|it| !planned.orphans.contains(it)).collect();
+            let is_met =
+                |it: &String| !planned.orphans.contains(it) && !planned.unreached.contains(it);
+            planned.met = met.filter(is_met).collect();
         }
         let restated = plan.restated.iter().flat_map(|it| published.tables(*it));
         let restated = restated.filter(|table| !table.removed);
@@ -366,6 +379,9 @@ impl Round {
             let others = self.unless_stopped(cluster.planned()).await?;
             others.into_iter().for_each(|it| planned.add(it));
             published.know_elsewhere(planned.standing.size.without(own));
+        }
+        for path in &planned.unreached {
+            planned.ignored.add_other(path);
         }
         if planned.files_wanted > 0 || planned.awaiting > 0 || !planned.restated.is_empty() {
             index.check_writable()?;

@@ -68,9 +68,14 @@ impl Deal {
                 let Some((kept, level)) = kept else {
                     continue;
                 };
-                let dealt = level.folders.into_iter();
-                next.extend(dealt.filter(|it| !stays(it) && !kept.contains(it)));
-                deal.cut.insert(folder, kept);
+                let folders = level.folders.into_iter();
+                let dealt = folders.filter(|it| !stays(it) && !kept.contains(it));
+                let before = next.len();
+                next.extend(dealt);
+                // One without such folders is whole as it is.
+                if next.len() > before {
+                    deal.cut.insert(folder, kept);
+                }
             }
             folders = next;
         }
@@ -192,9 +197,13 @@ impl Share {
     /// Whether a row of the catalog is of this share: its files are, or its name where it has none.
     pub fn has_row(&self, row: &TableRecord) -> bool {
         !self.is_partial()
-            || self.has(match row.files.first() {
-                Some(file) => &file.path,
-                None => row.name.trim_start_matches("./"),
+            || self.has(match row.files.iter().find(|it| row.is_log(&it.path)) {
+                // A log may name files that lie elsewhere.
+                Some(log) => &log.path,
+                None => match row.files.first() {
+                    Some(file) => &file.path,
+                    None => row.name.trim_start_matches("./"),
+                },
             })
     }
 

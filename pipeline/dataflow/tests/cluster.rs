@@ -71,6 +71,79 @@ async fn changed_schemas_keep_their_words_wherever_they_are_settled() {
     put("a,b,c", &[]).await;
 }
 
+/// Texts above the folders that fall to processes, about tables below them and beside them; a file
+/// that names a folder; a folder of dates; what nobody may see.
+async fn shared_lake(lab: &Lab) {
+    let put = async |path: &str, text: &str| lab.put(path, text).await;
+    for folder in 0..40 {
+        let table = format!("shop/d{folder:02}/t{}.csv", folder % 3);
+        put(&table, &format!("a{folder},depth\n1,{folder}\n2,x\n")).await;
+        put(&format!("other{folder}/{}.csv", folder * 7), "k,v\n1,2\n").await;
+    }
+    put("shop/orders.csv", "id,qty\n1,2\n").await;
+    put("shop/README.md", "# Shop\n\nTables of the shop.\n\n- `orders.csv`: one row per order\n- `d03/`: measured depths\n").await;
+    put(
+        "README.md",
+        "# Company\n\nAll that the company has.\n\n- `shop/d05/t2.csv`: what the pool holds\n",
+    )
+    .await;
+    put(
+        "shop/codebook.md",
+        "| column | meaning |\n|---|---|\n| depth | how deep it is |\n| qty | how many |\n",
+    )
+    .await;
+    put("shop/datapackage.json", r#"{"name":"p","resources":[{"name":"t","path":"d06/t0.csv","description":"Sixth of all"}]}"#).await;
+    put("empty/README.md", "Nothing is here.").await;
+    put("shop/.limnignore", "d07/\n").await;
+    put("shop/d09.csv", "z\n1\n").await;
+    put("2024/x.csv", "m\n1\n").await;
+    put("2025/x.csv", "m\n2\n").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_reaches_across_shares_is_the_same_for_any_number_of_processes() {
+    let mut found = Vec::new();
+    for processes in [1, 2, 5] {
+        let mut lab = Lab::new();
+        (lab.processes, lab.options.workers) = (processes, 1);
+        lab.options.narrate = limn_pipeline::Narrate::Names;
+        shared_lake(&lab).await;
+        let report = lab.run().await;
+        lab.run_is_idle().await;
+        let first = everything(&lab).await;
+        lab.put(
+            "shop/README.md",
+            "# Shop\n\n- `orders.csv`: an order a row\n- `d04/`: depths of wells\n",
+        )
+        .await;
+        lab.remove("shop/d02/t2.csv").await;
+        lab.remove("shop/d09.csv").await;
+        let second = lab.run().await;
+        lab.run_is_idle().await;
+        let seen = |report: &limn_pipeline::Report| {
+            let mut notes = report.notes.clone();
+            notes.sort();
+            (report.tables, format!("{:?}", report.objects), notes)
+        };
+        found.push((seen(&report), first, seen(&second), everything(&lab).await));
+    }
+    for other in &found[1..] {
+        assert_eq!(found[0].0, other.0);
+        assert!(found[0].1 == other.1, "{:#?}\n{:#?}", found[0].1, other.1);
+        assert_eq!(found[0].2, other.2);
+        assert!(found[0].3 == other.3, "{:#?}\n{:#?}", found[0].3, other.3);
+    }
+    let all = [&found[0].1[..], &found[0].3].concat().join("\n");
+    let said = [
+        "measured depths",
+        "Sixth of all",
+        "what the pool holds",
+        "an order a row",
+    ];
+    let missing: Vec<&str> = said.into_iter().filter(|it| !all.contains(it)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn strangers_who_call_keep_nobody_from_meeting() {
     let places = common::places(3);

@@ -49,7 +49,8 @@ pub(crate) use logged::NamedFiles;
 pub use logged::{LogFile, LogTable};
 use names::{Addressees, Names};
 pub use of_use::{
-    Ignored, Others, described_below, describes_beside, is_container, is_data, is_read,
+    Ignored, Others, described_below, describes_beside, is_container, is_data, is_dictionary,
+    is_read,
 };
 use parts::Parts;
 pub use table_file::{TableFile, content_fingerprint};
@@ -65,6 +66,8 @@ pub struct Layout {
     parts: Parts,
     /// Objects that are neither data nor a context.
     pub ignored: Ignored,
+    /// Texts about folders that reach no table, by path: they are not among the ignored.
+    pub unreached: Vec<String>,
     /// Sidecars (by path) and registered contexts (by table) that name no table.
     pub orphans: Vec<String>,
     /// Data files whose names no table can have, with the reason.
@@ -112,13 +115,17 @@ impl Layout {
 /// A pure function of the set of objects: their order does not matter, and an object changes only
 /// the groups of its own table, its own directory, and those that would share its name.
 pub fn layout(objects: impl Into<Objects>, registered: &Contexts, root_name: &str) -> Layout {
-    layout_declared(
+    let mut layout = layout_declared(
         objects.into(),
         Vec::new(),
         registered,
         Declared::default(),
         root_name,
-    )
+    );
+    for path in std::mem::take(&mut layout.unreached) {
+        layout.ignored.add_other(&path);
+    }
+    layout
 }
 
 /// As [`layout()`], where people say of some files what they make.

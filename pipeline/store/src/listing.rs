@@ -27,17 +27,27 @@ impl Level {
     /// That of a folder on a disk; a link counts as what it leads to. None where a name is no text.
     fn of_disk(root: &Path, folder: &str) -> Option<Level> {
         let mut level = Level::default();
-        for entry in std::fs::read_dir(root.join(folder)).ok()? {
+        let place = root.join(folder);
+        // Where a link leads is for the listing to find out.
+        if !folder.is_empty() && std::fs::symlink_metadata(&place).ok()?.is_symlink() {
+            return None;
+        }
+        for entry in std::fs::read_dir(place).ok()? {
             let entry = entry.ok()?;
             let name = entry.file_name().into_string().ok()?;
             let path = match folder {
                 "" => name,
                 folder => format!("{folder}/{name}"),
             };
-            match std::fs::metadata(entry.path()) {
-                Ok(metadata) if metadata.is_dir() => level.folders.push(path),
+            let kind = entry.file_type().ok()?;
+            let is_folder = match kind.is_symlink() {
                 // A link that leads nowhere is no folder.
-                _ => level.objects.push(path),
+                true => std::fs::metadata(entry.path()).is_ok_and(|it| it.is_dir()),
+                false => kind.is_dir(),
+            };
+            match is_folder {
+                true => level.folders.push(path),
+                false => level.objects.push(path),
             }
         }
         level.folders.sort();
@@ -153,8 +163,8 @@ impl Store {
         Some((objects.collect(), folders))
     }
 
-    /// The paths of what lies directly in a folder, and of the folders in it. None where that cannot
-    /// be listed, and for web servers and catalogs, which have no such folders.
+    /// The paths of what lies directly in a folder, and of the folders in it. None where that
+    /// cannot be listed, and for web servers and catalogs, which have no such folders.
     pub async fn level(&self, folder: &str) -> Option<Level> {
         if self.is_read_only() {
             return None;

@@ -143,10 +143,10 @@ const SHARES = {
 function scoreSum({ score: sum, shares = [], joined }) {
   if (!shares.length) return null;
   const terms = shares.map(({ name, value, weight, contribution }) =>
-    name === "named" ? `${score(contribution)} (the question names it)` : `${SHARES[name] ?? name} ${score(value)} × ${score(weight)}`,
+    name === "named" ? `${contribution.toFixed(3)} (the question names it)` : `${contribution.toFixed(3)} ${SHARES[name] ?? name} (${score(value)} × ${weight.toFixed(3)})`,
   );
   const place = joined ? `; for its place ${score(joined.bonus)} more, as it joins a table` : "";
-  return el("p", { class: "faint sum" }, `Score ${score(sum)} = ${terms.join(" + ")}${place}.`);
+  return el("p", { class: "faint sum" }, `Score ${sum.toFixed(3)} = ${terms.join(" + ")}${place}.`);
 }
 
 // What is said of its columns, those first that have a word of the question.

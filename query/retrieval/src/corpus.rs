@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use limn_segment::languages::Language;
 use limn_segment::{BlockKind, Deletes, Field, KeyRef, SegmentReader, TableKey};
@@ -158,6 +158,8 @@ pub(crate) struct Corpus {
     pub(crate) languages: OnceLock<Vec<Language>>,
     /// Texts that many live tables have, likewise.
     pub(crate) shared: OnceLock<Option<Shared>>,
+    /// Held while they are looked up.
+    pub(crate) looking: Mutex<()>,
     /// Of a corpus that leaves something out.
     absent: Option<Absent>,
     /// Words in other languages and words without a short form, of every corpus: most words have
@@ -270,6 +272,7 @@ impl Corpus {
             plain: OnceLock::new(),
             languages: OnceLock::new(),
             shared: OnceLock::new(),
+            looking: Mutex::default(),
             absent: None,
             absent_forms: Absent::default(),
         }

@@ -70,6 +70,7 @@ impl Found {
     /// texts about its folders, too.
     pub(crate) fn held_anywhere(&self, scratch: &Scratch, question: &Question, table: u32) -> u64 {
         let mut held = self.held(scratch, table) | scratch.of_contexts(table);
+        held |= scratch.beside.get(table);
         for word in &question.words {
             if self.wholes.has_word(word, table) {
                 let known = self.known.iter().take(64).enumerate();
@@ -118,7 +119,7 @@ pub(crate) fn score_tables(
     scratch.reset(corpus.tables.len());
     let mut walk = Walk {
         corpus,
-        shared: shared(corpus, deadline)?,
+        shared: shared(corpus)?,
         deadline,
         scratch,
         found: Found {
@@ -206,8 +207,7 @@ impl Walk<'_> {
                 shared: &mut scratch.shared,
                 contexts: &mut scratch.contexts,
             };
-            sum_term((corpus, self.shared), (term, word), self.deadline, into)?;
-            if scratch.term.touched().is_empty() && scratch.shared.touched().is_empty() {
+            if !sum_term((corpus, self.shared), (term, word), self.deadline, into)? {
                 corpus.found_absent(term, Looked::Term);
             }
         }
@@ -215,36 +215,44 @@ impl Walk<'_> {
             add_form((corpus, self.shared), (form, word), self.deadline, scratch)?;
         }
         let documents = corpus.tables.len() as u64;
-        let containing = match scratch.term.touched().len() {
-            0 => scratch.shared.touched().len(),
-            own => own,
-        };
+        // A word is as rare as it is without the texts that many tables have, and in these as rare
+        // as it is with them.
+        let own = scratch.term.touched().len();
+        let only_shared = scratch.only_shared();
+        let containing = if own > 0 { own } else { only_shared };
         if containing > 0 {
             let worth = share * idf(documents, containing as u64);
+            let worth_shared = share * idf(documents, (own + only_shared) as u64);
             for table in scratch.term.touched() {
                 // Where its folder's text alone has the word, the sums are the same.
                 let is_own = scratch.folder.get(*table) < scratch.term.get(*table);
                 let share = if is_own { 1.0 } else { formula.folder };
                 scratch.covered.add(*table, worth * share);
-                if is_own {
-                    scratch.held.add(*table, word);
+                match is_own {
+                    true => scratch.held.add(*table, word),
+                    false => scratch.beside.add(*table, word),
                 }
             }
             scratch.folder.reset(0);
             self.found.worth += worth;
-            let (own, covered, scores) = (&scratch.term, &mut scratch.covered, &mut scratch.scores);
-            scratch.shared.drain(|table, amount| {
-                if own.get(table) <= 0.0 && amount > NOTHING {
-                    covered.add(table, worth * amount.min(1.0) * formula.folder);
-                    scores.add(table, worth * formula.saturate(amount));
-                }
-            });
             let asked = question.and_then(|question| question.word_of(term));
             if let Some(asked) = asked {
                 let into = (&mut *scratch, word);
                 let looked = (corpus, self.shared);
                 add_short(looked, asked, into, self.deadline, &mut self.found.short)?;
             }
+            let (own, covered, scores) = (&scratch.term, &mut scratch.covered, &mut scratch.scores);
+            let beside = &mut scratch.beside;
+            scratch.shared.drain(|table, amount| {
+                if own.get(table) > 0.0 {
+                    return;
+                }
+                beside.add(table, word);
+                if amount > NOTHING {
+                    covered.add(table, worth_shared * formula.folder);
+                    scores.add(table, worth_shared * formula.saturate(amount));
+                }
+            });
         }
         let known = &mut self.found.known;
         let counts = (documents, containing as u64);
@@ -319,15 +327,13 @@ fn add_form(
         return Ok(());
     }
     let (sums, folder) = (&mut scratch.form, &mut scratch.form_folder);
-    let before = scratch.shared.touched().len();
     let into = Into {
         sums,
         folder,
         shared: &mut scratch.shared,
         contexts: &mut scratch.contexts,
     };
-    sum_term((corpus, shared), (form, word), deadline, into)?;
-    if sums.touched().is_empty() && scratch.shared.touched().len() == before {
+    if !sum_term((corpus, shared), (form, word), deadline, into)? {
         corpus.found_absent(form, Looked::Form);
     }
     for table in sums.touched() {
@@ -341,13 +347,14 @@ fn add_form(
     Ok(())
 }
 
-/// Sums up how much of a term each table has.
+/// Sums up how much of a term each table has; whether any has it.
 fn sum_term(
     (corpus, shared): (&Corpus, Option<&Shared>),
     (term, word): (&str, u64),
     deadline: Deadline,
     into: Into<'_>,
-) -> Result<(), RetrievalError> {
+) -> Result<bool, RetrievalError> {
+    let mut is_any = false;
     for (number, segment) in corpus.segments.iter().enumerate() {
         deadline.check()?;
         for field in Field::ALL {
@@ -367,9 +374,10 @@ fn sum_term(
                         if table == DEAD {
                             continue;
                         }
-                        if let Some(weight) = shared.and_then(|it| it.weight(number, *block)) {
-                            let worth = Formula::LIMN.folder * Formula::LIMN.weights[at];
-                            into.shared.raise(table, (weight * worth).max(NOTHING));
+                        is_any = true;
+                        if let Some(norm) = shared.and_then(|it| it.norm_of(number, *block)) {
+                            let amount = *frequency as f32 * norm;
+                            into.shared.raise(table, amount.max(NOTHING));
                             continue;
                         }
                         let amount = *frequency as f32 * norms[table as usize];
@@ -384,7 +392,7 @@ fn sum_term(
                 })?;
         }
     }
-    Ok(())
+    Ok(is_any)
 }
 
 /// Whether a block whose words are searched as rows' is of a text about a folder.

@@ -99,7 +99,7 @@ impl Request<'_> {
     /// The texts that many tables have; plain mode knows none.
     fn shared(&self, formula: &Formula) -> Result<Option<&Shared>, RetrievalError> {
         match formula.folder < 1.0 {
-            true => shared(self.corpus, self.deadline),
+            true => shared(self.corpus),
             false => Ok(None),
         }
     }

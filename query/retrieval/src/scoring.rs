@@ -21,11 +21,11 @@
 //! [`Formula::long`] words in all. Texts that many tables have word for word are apart
 //! (`shared.rs`).
 //!
-//! **Fusion.** PNEUMA §5.1: min-max over the candidates of both sides,
-//! `s = α·lexical + (1−α)·semantic`; where max = min, 1. Vectors say nothing of codes and numbers,
-//! and little of names: where the whole question is codes and numbers, or a value that a table has,
-//! 1−α is a fifth of what it is elsewhere; where a share of it is values that are set apart, by
-//! what its words are worth, 1−α loses that share of the other four fifths.
+//! **Fusion.** PNEUMA §5.1: min-max over the candidates of both sides, `s = α·lexical +
+//! (1−α)·semantic`; where max = min, 1. Vectors say nothing of codes and numbers, and little of
+//! names: where the whole question is codes and numbers, or a value that a table has, 1−α is a
+//! fifth of what it is elsewhere; where a share of it is values that are set apart, by what its
+//! words are worth, 1−α loses that share of the other four fifths.
 //!
 //! **Names.** Tables that the question names (`wholes.rs`) come first and have the score 1,
 //! whatever the formula says of them; it decides their order where they fit the names equally well.

@@ -118,7 +118,7 @@ fn search_segment(
     let count: usize = shown.iter().map(ExactSizeIterator::len).sum();
     if count <= segment.reader.vector_count() / FEW {
         for block in shown.iter().cloned().flatten() {
-            let is_shared = shared.is_some_and(|it| it.weight(number, block).is_some());
+            let is_shared = shared.is_some_and(|it| it.has(number, block));
             if !is_shared
                 && let Some(cosine) = segment.reader.similarity(vector, block)?
                 && cosine >= least
@@ -129,7 +129,7 @@ fn search_segment(
         return Ok(found);
     }
     let mut hidden = filter.hidden(number, &shown);
-    if let Some(shared) = shared {
+    if let Some(shared) = shared.filter(|it| it.is_any_in(number)) {
         hidden.to_mut().0 |= &shared.hidden(number).0;
     }
     let near = segment.reader.nearest_above(vector, n, least, &hidden)?;
@@ -168,8 +168,8 @@ pub(crate) fn kind_cosines(
     let segment = corpus.segment_of(table);
     let number = corpus.segment_number(table);
     let (reader, blocks) = (&segment.reader, corpus.range_of(table));
-    let is_shared = |block| shared.is_some_and(|it| it.weight(number, block).is_some());
-    let texts = blocks.clone().filter(|block| !is_shared(*block));
+    let is_shared = |block| shared.is_some_and(|it| it.has(number, block));
+    let texts = corpus.blocks_of(table).filter(|block| !is_shared(*block));
     let words = texts.map(|block| reader.field_lengths(block)[Field::Contexts.index()]);
     let is_long = words.fold(0, u32::saturating_add) > Formula::LIMN.long;
     reader.similarities(vector, blocks, |block, cosine| {

@@ -4,7 +4,7 @@
 //! particular: counted like others, its words would be everywhere, and so be worth nothing where
 //! they are names, and its vectors would fill the places of the nearest. So a text that more than
 //! [`FEW`] tables have counts as one about a folder does, and the less the more tables have it:
-//! [`Shared::weight`]. A word that a table has only there counts only for tables that lack it
+//! [`Shared::norm_of`]. A word that a table has only there counts only for tables that lack it
 //! elsewhere, and takes no part in how rare the word is; the text is in no length, and is not looked
 //! for by its meaning.
 //!
@@ -13,12 +13,11 @@
 //! blocks are read of which more than [`FEW`] tables have one of the same lengths.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use limn_segment::{Deletes, Field, TextHash};
 
 use crate::corpus::Corpus;
-use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::scoring::{FIELDS, Formula};
 
@@ -27,8 +26,8 @@ const FEW: usize = 20;
 
 /// The shared texts of a corpus.
 pub(crate) struct Shared {
-    /// What a text counts, of what one about a folder does, by segment and block.
-    weights: Vec<HashMap<u32, f32>>,
+    /// What one occurrence of a term counts in such a text, by segment and block.
+    norms_of: Vec<HashMap<u32, f32>>,
     /// What one occurrence of a term counts in the other texts, by table.
     norms: Vec<f32>,
     /// As [`Segment::hidden`](crate::corpus::Segment::hidden), with these.
@@ -36,9 +35,19 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// What a shared text counts, of what one about a folder does; none where it is no such text.
-    pub(crate) fn weight(&self, segment: usize, block: u32) -> Option<f32> {
-        self.weights[segment].get(&block).copied()
+    /// What one occurrence of a term counts in a block; none where that is no such text.
+    pub(crate) fn norm_of(&self, segment: usize, block: u32) -> Option<f32> {
+        self.norms_of[segment].get(&block).copied()
+    }
+
+    /// Whether a block is of such a text.
+    pub(crate) fn has(&self, segment: usize, block: u32) -> bool {
+        self.norms_of[segment].contains_key(&block)
+    }
+
+    /// Whether any block of a segment is.
+    pub(crate) fn is_any_in(&self, segment: usize) -> bool {
+        !self.norms_of[segment].is_empty()
     }
 
     /// What one occurrence of a term counts in the other texts, by table.
@@ -55,60 +64,74 @@ impl Shared {
 /// A text about a table: its segment, block and table.
 type Place = (usize, u32, u32);
 
-/// The texts that many of a corpus' tables have; looked up once. None where there are none.
-pub(crate) fn shared(
-    corpus: &Corpus,
-    deadline: Deadline,
-) -> Result<Option<&Shared>, RetrievalError> {
+/// The texts that many of a corpus' tables have; looked up once, whatever the deadline: the next
+/// question would begin anew. None where there are none.
+pub(crate) fn shared(corpus: &Corpus) -> Result<Option<&Shared>, RetrievalError> {
     if let Some(known) = corpus.shared.get() {
         return Ok(known.as_ref());
     }
-    let found = find(corpus, deadline)?;
+    // Questions that come meanwhile wait for the first one.
+    let _looking = corpus
+        .looking
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = corpus.shared.get() {
+        return Ok(known.as_ref());
+    }
+    let found = find(corpus)?;
     Ok(corpus.shared.get_or_init(|| found).as_ref())
 }
 
-fn find(corpus: &Corpus, deadline: Deadline) -> Result<Option<Shared>, RetrievalError> {
+fn find(corpus: &Corpus) -> Result<Option<Shared>, RetrievalError> {
+    let at = Field::Contexts.index();
+    let length = |place: &Place| {
+        let reader = &corpus.segments[place.0].reader;
+        reader.field_lengths(place.1)[at]
+    };
     let mut alike: HashMap<[u32; FIELDS], Vec<Place>> = HashMap::new();
     let mut lengths = vec![0_u32; corpus.tables.len()];
     for (number, table) in (0..).zip(&corpus.tables) {
         let segment = corpus.segment_number(table);
         for block in corpus.blocks_of(table) {
             let of_block = corpus.segments[segment].reader.field_lengths(block);
-            let length = of_block[Field::Contexts.index()];
-            if length > 0 {
-                lengths[number as usize] += length;
+            if of_block[at] > 0 {
+                lengths[number as usize] += of_block[at];
                 let alike = alike.entry(of_block).or_default();
                 alike.push((segment, block, number));
             }
         }
     }
+    let filled = lengths.iter().filter(|length| **length > 0).count();
+    let sum: u64 = lengths.iter().map(|length| u64::from(*length)).sum();
+    let average = sum as f64 / filled.max(1) as f64;
+    let many = alike.into_values().filter(|it| it.len() > FEW);
+    let mut places: Vec<Place> = many.flatten().collect();
+    // Hashes are read where they lie, one after the other.
+    places.sort_unstable();
+    let mut same: HashMap<TextHash, Vec<Place>> = HashMap::new();
+    for place in places {
+        let hash = corpus.segments[place.0].reader.text_hash(place.1)?;
+        same.entry(hash).or_default().push(place);
+    }
     let all = corpus.copies.count(0..corpus.tables.len() as u32);
-    let mut weights = vec![HashMap::new(); corpus.segments.len()];
+    let mut norms_of = vec![HashMap::new(); corpus.segments.len()];
     let mut any = false;
-    for places in alike.into_values().filter(|it| it.len() > FEW) {
-        let mut same: HashMap<TextHash, Vec<Place>> = HashMap::new();
-        for place in places {
-            deadline.check()?;
-            let hash = corpus.segments[place.0].reader.text_hash(place.1)?;
-            same.entry(hash).or_default().push(place);
+    for places in same.into_values() {
+        let tables = tables(corpus, &places);
+        if tables <= FEW {
+            continue;
         }
-        for places in same.into_values() {
-            let tables = tables(corpus, &places);
-            if tables <= FEW {
-                continue;
-            }
-            any = true;
-            let weight = weight(all, tables);
-            for (segment, block, number) in places {
-                let of_block = corpus.segments[segment].reader.field_lengths(block);
-                let length = &mut lengths[number as usize];
-                *length -= of_block[Field::Contexts.index()];
-                weights[segment].insert(block, weight);
-            }
+        any = true;
+        let weight = weight(all, tables) * Formula::LIMN.folder;
+        for place in places {
+            let length = length(&place);
+            lengths[place.2 as usize] -= length;
+            let norm = Formula::LIMN.norm(Field::Contexts, length.into(), average);
+            norms_of[place.0].insert(place.1, weight * norm);
         }
     }
     Ok(any.then(|| {
-        let hidden = corpus.segments.iter().zip(&weights);
+        let hidden = corpus.segments.iter().zip(&norms_of);
         let hidden = hidden.map(|(segment, blocks)| {
             let mut hidden = Deletes::clone(&segment.hidden);
             hidden.0.extend(blocks.keys());
@@ -117,7 +140,7 @@ fn find(corpus: &Corpus, deadline: Deadline) -> Result<Option<Shared>, Retrieval
         Shared {
             hidden: hidden.collect(),
             norms: Formula::LIMN.norms(Field::Contexts, &lengths),
-            weights,
+            norms_of,
         }
     }))
 }

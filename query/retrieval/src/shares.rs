@@ -64,7 +64,7 @@ impl Terms {
             .extend(counting.map(|((name, weight), value)| Share::of(name, value, weight / whole)));
         if ranked.is_named {
             let others: f32 = shares.iter().map(|share| share.contribution).sum();
-            shares.push(Share::of("named", 1.0, ranked.score - others));
+            shares.push(Share::of("named", 1.0, (ranked.score - others).max(0.0)));
         }
         shares
     }

@@ -129,6 +129,7 @@ pub(crate) fn add_short(
     if corpus.is_absent(&lower, Looked::Short) {
         return Ok(());
     }
+    let only_shared = scratch.only_shared();
     let (best, sums) = (&mut scratch.form_folder, &mut scratch.form);
     let mut live = 0;
     for term in terms(corpus, &short, of, deadline)? {
@@ -145,7 +146,8 @@ pub(crate) fn add_short(
         let mut is_new = false;
         for table in sums.touched() {
             let is_guessed = explained.binary_search(table).is_err();
-            if is_guessed && scratch.term.get(*table) <= 0.0 {
+            let lacks = scratch.term.get(*table) <= 0.0 && scratch.shared.get(*table) <= 0.0;
+            if is_guessed && lacks {
                 is_new = true;
                 best.set(*table, best.get(*table).max(sums.get(*table)));
             }
@@ -166,7 +168,8 @@ pub(crate) fn add_short(
     if live == 0 {
         corpus.found_absent(&lower, Looked::Short);
     }
-    let containing = scratch.term.touched().len() + best.touched().len();
+    let has_word = scratch.term.touched().len() + only_shared;
+    let containing = has_word + best.touched().len();
     let worth = SHORTENED * idf(corpus.tables.len() as u64, containing as u64);
     let (scores, covered, held) = (&mut scratch.scores, &mut scratch.covered, &mut scratch.held);
     best.drain(|table, sum| {
@@ -239,7 +242,7 @@ fn explained(
 ) -> Result<Vec<u32>, RetrievalError> {
     let mut found = Vec::new();
     for (number, segment) in corpus.segments.iter().enumerate() {
-        let is_own = |block: &u32| shared.is_none_or(|it| it.weight(number, *block).is_none());
+        let is_own = |block: &u32| shared.is_none_or(|it| !it.has(number, *block));
         let mut visit = |blocks: &[u32], _: &[u32]| {
             let blocks = blocks.iter().filter(|block| is_own(block));
             let tables = blocks.map(|it| segment.table_of[*it as usize]);

@@ -132,6 +132,8 @@ pub(crate) struct Scratch {
     pub(crate) held: Held,
     /// Which of them texts about the table have.
     pub(crate) contexts: Held,
+    /// Which of them only texts about its folder, or that many tables have, have.
+    pub(crate) beside: Held,
 }
 
 impl Scratch {
@@ -150,6 +152,13 @@ impl Scratch {
         }
         self.held.reset(tables);
         self.contexts.reset(tables);
+        self.beside.reset(tables);
+    }
+
+    /// How many tables have the term that is looked up only in texts that many tables have.
+    pub(crate) fn only_shared(&self) -> usize {
+        let shared = self.shared.touched().iter();
+        shared.filter(|table| self.term.get(**table) <= 0.0).count()
     }
 
     /// Which of the known terms texts about a table have, by their places.

@@ -101,6 +101,8 @@ async fn opened(
 ) -> Result<Option<LogTable>, FileError> {
     let none = BTreeSet::new();
     let listed = Listed {
+        is_elsewhere: &|_| false,
+        is_chosen: &|_, _, _| true,
         objects,
         left_out: &none,
         too_new: &none,

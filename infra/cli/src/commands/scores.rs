@@ -4,6 +4,9 @@ use limn_retrieval::{Hit, Share};
 
 use crate::text::one_line;
 
+/// What a place counts more by a join alone.
+const JOINS: f32 = 0.1;
+
 /// The lines that say why a table has its score, and its place where it joins one before it.
 pub fn lines(hit: &Hit) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -14,8 +17,12 @@ pub fn lines(hit: &Hit) -> Vec<String> {
     if let Some(joined) = &hit.joined {
         let partner = one_line(&joined.partner);
         let bonus = joined.bonus;
+        let adds = match bonus > JOINS + 1e-6 {
+            true => ", and has words that those before it lack",
+            false => "",
+        };
         lines.push(format!(
-            "its place counts {bonus:.3} more: it joins {partner}, and has words that those before it lack"
+            "its place counts {bonus:.3} more: it joins {partner}{adds}"
         ));
     }
     lines

@@ -12,12 +12,17 @@ const LONGEST: u32 = 512 << 20;
 /// Writes one frame.
 ///
 /// # Errors
-/// The connection's.
+/// The connection's, and `FileTooLarge` for what no process would read.
 pub fn write<T: Serialize>(mut to: impl Write, message: &T) -> io::Result<()> {
-    let json = serde_json::to_vec(message)?;
-    let length = u32::try_from(json.len()).map_err(io::Error::other)?;
-    let mut frame = length.to_be_bytes().to_vec();
-    frame.extend(json);
+    let mut frame = vec![0; size_of::<u32>()];
+    serde_json::to_writer(&mut frame, message)?;
+    let length = u32::try_from(frame.len() - size_of::<u32>());
+    let length = length.ok().filter(|length| *length <= LONGEST);
+    let Some(length) = length else {
+        let cause = format!("{} bytes are too much for a message", frame.len());
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, cause));
+    };
+    frame[..size_of::<u32>()].copy_from_slice(&length.to_be_bytes());
     to.write_all(&frame)?;
     to.flush()
 }

@@ -205,8 +205,11 @@ impl Mesh {
     fn beat(&self) {
         let every = PULSE.min(self.options.silence / 4);
         while !self.over.load(Ordering::Acquire) {
-            for (process, _) in self.others() {
-                self.send(process, &Message::Pulse);
+            for (process, peer) in self.others() {
+                // One that is being written to hears that this process is there.
+                if let Ok(_one_at_a_time) = peer.writing.try_lock() {
+                    self.write(process, peer, &Message::Pulse);
+                }
             }
             std::thread::sleep(every);
         }
@@ -216,9 +219,20 @@ impl Mesh {
     pub fn send(&self, process: usize, message: &Message) {
         if let Some(Some(peer)) = self.peers.get(process) {
             let _one_at_a_time = peer.writing.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Err(error) = frame::write(&peer.connection, message) {
-                tracing::debug!(process, %error, "a peer takes nothing");
+            self.write(process, peer, message);
+        }
+    }
+
+    fn write(&self, process: usize, peer: &Peer, message: &Message) {
+        match frame::write(&peer.connection, message) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                let cause = format!(
+                    "what process {process} is to know of this one's share: {error}; use fewer processes"
+                );
+                self.fatal.set(PipelineError::Dataflow(cause));
             }
+            Err(error) => tracing::debug!(process, %error, "a peer takes nothing"),
         }
     }
 

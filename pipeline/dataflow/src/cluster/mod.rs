@@ -1,9 +1,9 @@
 //! Several processes, one dataflow.
 //!
 //! Each process lists and plans its share of the lake ([`crate::share`]), and knows what the index
-//! has of it. Process 0 leads: it deals the lake out, drives, publishes, asks the language model and
-//! makes the report. The others follow: they feed what they have of each epoch that it begins. Reads,
-//! texts, vectors and segments are spread over all workers by stable hashes.
+//! has of it. Process 0 leads: it deals the lake out, drives, publishes, asks the language model
+//! and makes the report. The others follow: they feed what they have of each epoch that it begins.
+//! Reads, texts, vectors and segments are spread over all workers by stable hashes.
 //!
 //! Every two processes have two connections ([`connect`]): one carries timely's data ([`link`]),
 //! the other what the processes send each other ([`mesh`]). The leader sends its [terms](terms),

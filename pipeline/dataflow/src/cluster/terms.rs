@@ -32,6 +32,9 @@ pub struct Terms {
     pub resample_threshold: f64,
     /// Timely workers in each process.
     pub workers: usize,
+    /// Some of what lies in the root of a lake on a disk: another folder may be there on another
+    /// machine, or none.
+    pub landmarks: Vec<String>,
     /// A hash of the contexts that the run registers and takes away.
     pub contexts: String,
     /// Which process plans which part of the lake.

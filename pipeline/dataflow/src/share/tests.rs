@@ -1,4 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+use limn_formats::{ObjectRecord, Objects};
+use limn_lake::Contexts;
+use limn_lake::layout::layout;
+use limn_segment::FileRecord;
 use proptest::prelude::*;
 
 use super::*;
@@ -116,6 +120,30 @@ async fn a_disk_is_dealt_out_like_a_store() {
     assert_eq!(Deal::of(&disk, 3).await, Deal::of(&memory, 3).await);
 }
 
+#[tokio::test]
+async fn a_row_is_where_its_log_is_whatever_files_that_names() {
+    let paths: Vec<String> = (0..64).map(|it| format!("d{it:02}/x.csv")).collect();
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let deal = Deal::of(&lake(&paths).await, 4).await;
+    let file = |path: &str| FileRecord {
+        path: path.to_owned(),
+        ..FileRecord::default()
+    };
+    for clone in 1..64 {
+        let row = TableRecord {
+            name: format!("d{clone:02}"),
+            format: "delta".to_owned(),
+            files: vec![
+                file("d00/p.parquet"),
+                file(&format!("d{clone:02}/_delta_log")),
+            ],
+            ..TableRecord::default()
+        };
+        let process = deal.process_of(&format!("d{clone:02}/x.csv"));
+        assert!(Share::new(&deal, process).has_row(&row), "{clone}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -136,13 +164,15 @@ proptest! {
                 prop_assert!(shares[process].may_have(name), "{} of {}", name, path);
             }
         }
-        // A change of one object stays within its reach, which is of one process.
-        for path in &paths {
-            let reach = reach(path);
-            let process = deal.process_of(path);
-            let beside = |other: &&&str| is_within(other, reach) && limn_lake::reach::parent(other) == limn_lake::reach::parent(path);
-            for other in paths.iter().filter(beside) {
-                prop_assert_eq!(deal.process_of(other), process, "{} and {}", path, other);
+        // Whatever the whole lake is laid out as, no table is of two.
+        let objects: Objects = paths.iter().map(|path| ObjectRecord::unversioned(path, 1)).collect();
+        for group in layout(objects, &Contexts::new(), "lake").groups() {
+            let files = group.files.iter().map(|file| deal.process_of(&file.object.path));
+            let of: BTreeSet<usize> = files.collect();
+            prop_assert_eq!(of.len(), 1, "{:?}", group);
+            let names = group.files.iter().map(|file| file.table_name.as_str());
+            for name in names.chain([group.name.as_str()]) {
+                prop_assert!(of.iter().all(|it| shares[*it].may_have(name)), "{} of {:?}", name, group);
             }
         }
     }

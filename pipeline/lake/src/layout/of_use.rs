@@ -156,6 +156,12 @@ pub fn described_below(path: &str) -> Option<&str> {
     kind.and_then(|kind| kind.reach(path))
 }
 
+/// Whether an object is a dictionary of columns, as its path says: it is about the tables of its
+/// folder, and those that are folders in it.
+pub fn is_dictionary(path: &str) -> bool {
+    SharedKind::of_path(path) == Some(SharedKind::Dictionary) && !is_hidden(path)
+}
+
 /// Whether an object may be about tables of other folders than its own and those below, as its path
 /// says.
 pub fn describes_beside(path: &str) -> bool {

@@ -45,7 +45,7 @@ pub(super) fn deliver(
         let directory = split_path(&object.path).0;
         let reached = tables.reached(kind, &object.path);
         if reached.is_empty() && !kind.may_hold_rows() {
-            layout.ignored.add_other(&object.path);
+            layout.unreached.push(object.path.clone());
         }
         let own = reached.iter().filter(|(_, is_own)| *is_own).count();
         let most = match kind {

@@ -72,7 +72,7 @@ trait Source: Send + Sync {
 }
 
 /// What was listed of a lake.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Listed<'a> {
     /// The objects, by path.
     pub objects: &'a Objects,
@@ -80,6 +80,10 @@ pub struct Listed<'a> {
     pub left_out: &'a BTreeSet<&'a str>,
     /// Paths that are to be read later, since they are too new.
     pub too_new: &'a BTreeSet<&'a str>,
+    /// Whether an object is listed elsewhere, by another process.
+    pub is_elsewhere: &'a (dyn Fn(&str) -> bool + Send + Sync),
+    /// Whether filters leave an object in, by its path, size and time.
+    pub is_chosen: &'a (dyn Fn(&str, u64, i64) -> bool + Send + Sync),
 }
 
 /// What becomes of a table that has a log.
@@ -155,8 +159,10 @@ impl<'a> Listed<'a> {
             FileError::new(&log.object.path, FileErrorKind::Missing, cause)
                 .with_remedy("restore them, or repair the table")
         };
-        if let Some((first, ..)) = unlisted.get(MOST_ASKED) {
-            return Err(missing(unlisted.len(), first));
+        let is_missing = |path: &&str| !(self.is_elsewhere)(path);
+        let mut not_there = unlisted.iter().map(|it| it.0.as_str()).filter(is_missing);
+        if let Some(first) = not_there.nth(MOST_ASKED) {
+            return Err(missing(MOST_ASKED + 1 + not_there.count(), first));
         }
         let asked = unlisted
             .into_iter()
@@ -169,6 +175,9 @@ impl<'a> Listed<'a> {
         let mut removed = Vec::new();
         for (path, format, logged, object) in asked {
             match object {
+                Ok(it) if !(self.is_chosen)(&it.path, it.size, it.modified_ms) => {
+                    is_any_left_out = true;
+                }
                 Ok(object) => files.push(LogFile::new(object.into(), format, logged)),
                 Err(error) if error.is_not_found() => removed.push(path),
                 Err(error) => return Err(FileError::from_store(path, &error)),

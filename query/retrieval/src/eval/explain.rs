@@ -44,7 +44,8 @@ pub struct Standing {
     /// Its place, from 1: in the answer, or behind it as in a ranking of a thousand; `None` behind
     /// that.
     pub rank: Option<usize>,
-    /// Its place by words alone, among the thousand; `None` where it has none of the question's, too.
+    /// Its place by words alone, among the thousand; `None` where it has none of the question's,
+    /// too.
     pub by_words: Option<usize>,
     /// Its place by meaning alone, likewise.
     pub by_meaning: Option<usize>,

@@ -9,7 +9,6 @@ use serde::Serialize;
 use super::EvalQuestion;
 use crate::answer::{Query, RankedTable};
 use crate::corpus::Corpus;
-use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::learned::{Features, Weights, own_name};
 use crate::lexical::Found;
@@ -95,7 +94,7 @@ pub fn features(
         ..
     } = searcher.candidates(&query, MOST)?;
     let corpus = searcher.corpus();
-    let shared = shared(corpus, Deadline(None))?;
+    let shared = shared(corpus)?;
     let mut by_field = held_by_field(corpus, &ranking.tables, &found)?;
     let grams = grams(&query.text);
     let named = found.wholes.named();

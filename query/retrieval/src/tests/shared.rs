@@ -44,6 +44,7 @@ fn a_text_that_all_tables_have_moves_no_order() {
                 let mut after = order(&with, question, alpha);
                 // Words alone say nothing of tables that have none, with or without the text.
                 let both = before.len().min(after.len());
+                assert!(both > 0, "{question} {alpha}");
                 before.truncate(both);
                 after.truncate(both);
                 assert_eq!(before, after, "{question} {alpha} {shards}");
@@ -78,4 +79,41 @@ fn a_shared_text_still_finds_its_tables() {
     let of = |searcher: &Searcher| bits(&searcher.rank(&asked).unwrap());
     assert_eq!(of(&few), of(&restricted));
     assert_eq!(of(&one), of(&searcher(&tables, 4)));
+}
+
+#[test]
+fn what_was_asked_before_changes_no_answer() {
+    let german =
+        "Teil des Lagers der Firma: jede Nacht werden die Häuser von den Besitzern gezählt.";
+    let tables = lake(200, 30, german);
+    let questions = ["Häuser", "Haus", "Besitzer", "penguins"];
+    let asked = |questions: &[&str]| -> Vec<Vec<(String, u32)>> {
+        let searcher = searcher(&tables, 2);
+        let answers = questions.iter();
+        answers
+            .map(|asked| bits(&searcher.rank(&query(asked, 40, Mode::Limn)).unwrap()))
+            .collect()
+    };
+    let together = asked(&questions);
+    for (at, question) in questions.iter().enumerate() {
+        assert_eq!(asked(&[question])[0], together[at], "{question}");
+    }
+}
+
+#[test]
+fn a_word_that_one_table_has_of_its_own_is_not_outweighed_by_a_shared_text() {
+    let mut tables = lake(400, 25, BOILERPLATE);
+    let rows: Vec<String> = (0..30)
+        .map(|at| format!("harbour {at} crane {at} quay {at}"))
+        .collect();
+    let mut rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+    rows.push("penguins 7");
+    tables.push(table("antarctic", "station", &rows, &[], ""));
+    let searcher = searcher(&tables, 2);
+    assert_eq!(order(&searcher, "penguins", 1.0)[0], "antarctic");
+    let answer = searcher.search(&Query::new("penguins warehouse")).unwrap();
+    assert!(answer.lacked.is_empty(), "{:?}", answer.lacked);
+    for hit in &answer.tables {
+        assert!((0.0..=1.0).contains(&hit.covered), "{}", hit.covered);
+    }
 }

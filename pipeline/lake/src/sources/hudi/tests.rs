@@ -77,6 +77,8 @@ impl Lake {
             .collect();
         objects.sort();
         let listed = Listed {
+            is_elsewhere: &|_| false,
+            is_chosen: &|_, _, _| true,
             objects: &objects,
             left_out: &left_out,
             too_new: &too_new,
