@@ -87,12 +87,12 @@ fn what_was_asked_before_changes_no_answer() {
         "Teil des Lagers der Firma: jede Nacht werden die Häuser von den Besitzern gezählt.";
     let tables = lake(200, 30, german);
     let questions = ["Häuser", "Haus", "Besitzer", "penguins"];
-    let asked = |questions: &[&str]| -> Vec<Vec<(String, u32)>> {
+    let asked = |questions: &[&str]| {
         let searcher = searcher(&tables, 2);
         let answers = questions.iter();
         answers
             .map(|asked| bits(&searcher.rank(&query(asked, 40, Mode::Limn)).unwrap()))
-            .collect()
+            .collect::<Vec<_>>()
     };
     let together = asked(&questions);
     for (at, question) in questions.iter().enumerate() {
@@ -113,7 +113,7 @@ fn a_word_that_one_table_has_of_its_own_is_not_outweighed_by_a_shared_text() {
     assert_eq!(order(&searcher, "penguins", 1.0)[0], "antarctic");
     let answer = searcher.search(&Query::new("penguins warehouse")).unwrap();
     assert!(answer.lacked.is_empty(), "{:?}", answer.lacked);
-    for hit in &answer.tables {
+    for hit in &answer.results {
         assert!((0.0..=1.0).contains(&hit.covered), "{}", hit.covered);
     }
 }
