@@ -430,7 +430,7 @@ fn what_cannot_be_made_is_refused_with_a_remedy() {
         run.code_is(2);
         let says = "of 2 that were tried, 1 has no rows, 1 cannot be read; the first that cannot be read: ";
         assert!(
-            run.stderr.contains(says) && run.stderr.contains("'full'"),
+            run.stderr.contains(says) && run.stderr.contains("full.csv is missing"),
             "{run:?}"
         );
     }
