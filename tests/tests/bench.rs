@@ -435,13 +435,12 @@ fn what_cannot_be_made_is_refused_with_a_remedy() {
         );
     }
     // Nor are further visits or more time of use where none of the tables so far can be read.
-    let files: Vec<(String, &str)> = (0..4)
-        .map(|at| (format!("t{at}.csv"), "n,s\nx,5\n"))
-        .collect();
-    let files: Vec<(&str, &str)> = files
-        .iter()
-        .map(|(path, text)| (path.as_str(), *text))
-        .collect();
+    let files = [
+        ("ant.csv", "legs,s\nx,5\n"),
+        ("bee.csv", "wings,t\nx,5\n"),
+        ("cow.csv", "milk,u\nx,5\n"),
+        ("dog.csv", "bark,v\nx,5\n"),
+    ];
     let four = Made::of(&files, &[]);
     fs::remove_dir_all(four.at("lake")).unwrap();
     let run = four.make("q.jsonl", &["-n", "5", "--max-tables", "3"]);
