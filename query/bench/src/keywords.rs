@@ -77,7 +77,7 @@ mod tests {
         for question in [
             "What is the purpose of this table?",
             "Who is responsible for maintaining the table?",
-            "What license is the table available under?",
+            "How often is the table updated, and by whom?",
         ] {
             assert!(is_for_any(question), "{question}");
         }
