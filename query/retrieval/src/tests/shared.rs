@@ -101,19 +101,15 @@ fn what_was_asked_before_changes_no_answer() {
 }
 
 #[test]
-fn a_word_that_one_table_has_of_its_own_is_not_outweighed_by_a_shared_text() {
+fn words_of_shared_texts_are_not_lacked_and_cover_no_more_than_there_is() {
     let mut tables = lake(400, 25, BOILERPLATE);
-    let rows: Vec<String> = (0..30)
-        .map(|at| format!("harbour {at} crane {at} quay {at}"))
-        .collect();
-    let mut rows: Vec<&str> = rows.iter().map(String::as_str).collect();
-    rows.push("penguins 7");
-    tables.push(table("antarctic", "station", &rows, &[], ""));
+    tables.push(table("antarctic", "station", &["penguins 7"], &[], ""));
     let searcher = searcher(&tables, 2);
-    assert_eq!(order(&searcher, "penguins", 1.0)[0], "antarctic");
-    let answer = searcher.search(&Query::new("penguins warehouse")).unwrap();
-    assert!(answer.lacked.is_empty(), "{:?}", answer.lacked);
-    for hit in &answer.results {
-        assert!((0.0..=1.0).contains(&hit.covered), "{}", hit.covered);
+    for question in ["penguins", "penguins warehouse", "warehouse of the company"] {
+        let answer = searcher.search(&Query::new(question)).unwrap();
+        assert!(answer.lacked.is_empty(), "{:?}", answer.lacked);
+        for hit in &answer.results {
+            assert!((0.0..=1.0).contains(&hit.covered), "{}", hit.covered);
+        }
     }
 }
