@@ -261,7 +261,7 @@ fn what_a_folder_is_about_is_searched_by_each_word_once_and_is_no_value() {
     };
     assert_eq!(
         searched(Field::Rows),
-        ["Sales by region refunds of Regions and"]
+        ["Sales by region refunds of", "Regions and"]
     );
     assert_eq!(searched(Field::Contexts), [readme.trim()]);
     // What is shown, and embedded, is the text.
