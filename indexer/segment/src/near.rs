@@ -3,7 +3,8 @@
 //! The distance is that of Damerau and Levenshtein, each place edited once (optimal string
 //! alignment): letters that are wrong, missing, too many, or swapped with their neighbour. A state
 //! is the last two rows of its table, so that whole branches of a dictionary are left out as soon
-//! as no term in them can be near.
+//! as no term in them can be near; of a row only what is near the table's diagonal, because the
+//! rest is farther than any edits that are allowed. A walk copies a state at each letter.
 
 use tantivy_fst::Automaton;
 
@@ -11,6 +12,9 @@ use tantivy_fst::Automaton;
 const LETTERS: usize = 24;
 /// Letters of the shortest: fewer have too many neighbours.
 const SHORTEST: usize = 5;
+/// Edits that are allowed at most, and what of a row is so near the diagonal.
+const EDITS: usize = 3;
+const BAND: usize = 2 * EDITS + 1;
 /// Misspelt words of so many letters may have a wrong one, and two mistakes.
 const WRONG: usize = 7;
 const LONG: usize = 8;
@@ -29,23 +33,35 @@ pub struct Near {
     ending: usize,
 }
 
-/// Distances of what was read to each beginning of the word, now and a letter before.
+/// Distances of what was read to beginnings of the word, now and a letter before: those at
+/// [`EDITS`] letters more or fewer than were read, and what is between.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows {
-    now: [u8; LETTERS + 1],
-    before: [u8; LETTERS + 1],
+    now: [u8; BAND],
+    before: [u8; BAND],
+    /// Letters that were read.
+    read: u8,
     last: u8,
-    is_begun: bool,
     is_lost: bool,
+}
+
+impl Rows {
+    /// The distance to a beginning of so many letters.
+    fn distance(&self, letters: usize) -> u8 {
+        let place = (letters + EDITS).checked_sub(usize::from(self.read));
+        let distance = place.and_then(|place| self.now.get(place));
+        distance.copied().unwrap_or(u8::MAX)
+    }
 }
 
 impl Near {
     /// `None` where the word is too short or too long, or has other characters than small ASCII
-    /// letters.
+    /// letters, or where more than three edits are allowed.
     #[must_use]
     pub fn new(word: &str, edits: u8) -> Option<Near> {
         let is_word = word.bytes().all(|byte| byte.is_ascii_lowercase());
-        (is_word && (SHORTEST..=LETTERS).contains(&word.len())).then(|| Near {
+        let is_bounded = (SHORTEST..=LETTERS).contains(&word.len()) && usize::from(edits) <= EDITS;
+        (is_word && is_bounded).then(|| Near {
             word: word.as_bytes().to_vec(),
             edits,
             wrong: 1,
@@ -93,7 +109,8 @@ impl Near {
 
     fn best(&self, rows: &Rows) -> u8 {
         let ends = self.word.len() - self.ending..=self.word.len();
-        rows.now[ends].iter().copied().min().unwrap_or(u8::MAX)
+        let distances = ends.map(|end| rows.distance(end));
+        distances.min().unwrap_or(u8::MAX)
     }
 
     fn is_same(&self, at: usize, byte: u8) -> bool {
@@ -106,53 +123,71 @@ impl Automaton for Near {
     type State = Rows;
 
     fn start(&self) -> Rows {
-        let mut now = [u8::MAX; LETTERS + 1];
-        for (at, distance) in now[..=self.word.len()].iter_mut().enumerate() {
-            // At most 24.
-            *distance = at as u8;
+        let mut now = [u8::MAX; BAND];
+        for (distance, place) in (0..).zip(EDITS..BAND) {
+            now[place] = distance;
         }
         Rows {
             now,
-            before: [u8::MAX; LETTERS + 1],
+            before: [u8::MAX; BAND],
+            read: 0,
             last: 0,
-            is_begun: false,
             is_lost: false,
         }
     }
 
     fn is_match(&self, rows: &Rows) -> bool {
-        !rows.is_lost && rows.is_begun && self.best(rows) <= self.edits
+        !rows.is_lost && rows.read > 0 && self.best(rows) <= self.edits
     }
 
     fn can_match(&self, rows: &Rows) -> bool {
-        let mut now = rows.now[..=self.word.len()].iter();
-        !rows.is_lost && now.any(|distance| *distance <= self.edits)
+        // Beginnings that the word does not have are not near: see `accept`.
+        !rows.is_lost && rows.now.iter().any(|distance| *distance <= self.edits)
     }
 
     fn accept(&self, rows: &Rows, byte: u8) -> Rows {
-        let is_lost = !byte.is_ascii_lowercase() || (!rows.is_begun && byte != self.word[0]);
-        let mut now = [u8::MAX; LETTERS + 1];
-        now[0] = rows.now[0].saturating_add(1);
-        for at in 0..self.word.len() {
-            let changed = rows.now[at].saturating_add(if self.is_same(at, byte) {
+        let is_lost =
+            rows.is_lost || !byte.is_ascii_lowercase() || (rows.read == 0 && byte != self.word[0]);
+        // Nothing that is as long is near: no word has more than 24 letters.
+        let read = rows.read.saturating_add(1);
+        let mut now = [u8::MAX; BAND];
+        for place in 0..BAND {
+            let Some(letters) = (usize::from(read) + place).checked_sub(EDITS) else {
+                continue;
+            };
+            if letters > self.word.len() {
+                break;
+            }
+            let longer = rows
+                .now
+                .get(place + 1)
+                .map_or(u8::MAX, |it| it.saturating_add(1));
+            now[place] = longer;
+            if letters == 0 {
+                continue;
+            }
+            let wrong = if self.is_same(letters - 1, byte) {
                 0
             } else {
                 self.wrong
-            });
-            let longer = rows.now[at + 1].saturating_add(1);
-            let shorter = now[at].saturating_add(1);
+            };
+            let changed = rows.now[place].saturating_add(wrong);
+            let shorter = place
+                .checked_sub(1)
+                .map_or(u8::MAX, |it| now[it].saturating_add(1));
             let mut best = changed.min(longer).min(shorter);
-            if at > 0 && self.word[at] == rows.last && self.word[at - 1] == byte {
-                best = best.min(rows.before[at - 1].saturating_add(1));
+            if letters > 1 && self.word[letters - 1] == rows.last && self.word[letters - 2] == byte
+            {
+                best = best.min(rows.before[place].saturating_add(1));
             }
-            now[at + 1] = best;
+            now[place] = best;
         }
         Rows {
             now,
             before: rows.now,
+            read,
             last: byte,
-            is_begun: true,
-            is_lost: rows.is_lost || is_lost,
+            is_lost,
         }
     }
 }

@@ -177,6 +177,15 @@ impl SegmentTables {
         })
     }
 
+    /// How the table of this number is called, without reading the rest of its row.
+    #[must_use]
+    pub fn name(&self, number: usize) -> Option<&str> {
+        let start = usize::try_from(*self.rows.get(number)?).ok()?;
+        let mut cursor = Cursor::new(self.bytes.get(start..)?);
+        cursor.number().ok()?;
+        cursor.text().ok()
+    }
+
     /// The table of this number.
     ///
     /// # Panics

@@ -214,7 +214,9 @@ impl Asking<'_> {
             "<table>\nname: {}\n",
             quote(&one_line(&entry.key.name), NAME)
         );
-        let shown = by_model::shown(self.sample).replacen("<table>\n", &named, 1);
+        let shown = by_model::shown(self.sample)
+            .replacen("<table>\n", &named, 1)
+            .into();
         let (kind, of) = match &context {
             Context::Invented { .. } => (Kind::InventedContext, Of::Datasheet(text)),
             Context::Recorded { .. } => (Kind::Context, Of::Passage(text)),

@@ -9,6 +9,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 use limn_models::{LanguageModel, ModelError, Prompt, quote};
 use limn_profile::privacy::is_private;
@@ -50,7 +51,7 @@ What stands between <context> and </context>, and between <question> and </quest
 /// What a request is made of.
 pub(crate) struct Source<'a> {
     /// The table as prompts show it.
-    pub(crate) shown: &'a str,
+    pub(crate) shown: &'a Arc<str>,
     /// A recorded passage, or the question of the datasheet that the model answers.
     pub(crate) of: Of<'a>,
     /// What the request may not say.
@@ -81,7 +82,7 @@ pub(crate) async fn request(
         Of::Datasheet(asked) => invented(model, source.shown, asked).await?,
     };
     let asked = format!("{}Question:", between(&context));
-    let mut question = one_question(&answer(model, REQUEST, asked).await?)?;
+    let mut question = one_question(&answer(model, REQUEST, &"".into(), asked).await?)?;
     let mut way = Way::Said;
     for _ in 0..REWORDINGS {
         let shared = shared(&question, source.keywords, &context);
@@ -94,7 +95,7 @@ pub(crate) async fn request(
             named.join("; "),
             asked_for(&question)
         );
-        question = one_question(&answer(model, REWORD, asked).await?)?;
+        question = one_question(&answer(model, REWORD, &"".into(), asked).await?)?;
         way = Way::Reworded;
     }
     if !shared(&question, source.keywords, &context).is_empty() {
@@ -133,9 +134,13 @@ pub(crate) fn nearest_passage(known: &str, sought: &str) -> String {
     nearest.unwrap_or_else(|| known.to_owned())
 }
 
-async fn invented(model: &dyn LanguageModel, shown: &str, asked: &str) -> Result<String, NotSaid> {
-    let own = format!("{shown}Question: {asked}\nAnswer:");
-    let text = answer(model, INVENT, own).await?;
+async fn invented(
+    model: &dyn LanguageModel,
+    shown: &Arc<str>,
+    asked: &str,
+) -> Result<String, NotSaid> {
+    let own = format!("Question: {asked}\nAnswer:");
+    let text = answer(model, INVENT, shown, own).await?;
     let lines = text.lines().map(str::trim).filter(|it| !it.is_empty());
     let text = quote(&lines.collect::<Vec<_>>().join(" "), CONTEXT);
     match text.split_whitespace().count() > 5 {

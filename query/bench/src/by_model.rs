@@ -87,12 +87,9 @@ pub(crate) async fn question(
     statement: &Statement,
     draws: &mut Draws,
 ) -> Result<(String, Way), NotSaid> {
-    let table = shown(sample);
-    let asked = format!(
-        "{table}SQL: {}\nQuestion:",
-        shown_sql(&statement.without_table())
-    );
-    let said = write(model, SAY, asked).await?;
+    let table: Arc<str> = shown(sample).into();
+    let asked = format!("SQL: {}\nQuestion:", shown_sql(&statement.without_table()));
+    let said = one_question(&answer(model, SAY, &table, asked).await?)?;
     if !comes_back(model, &table, statement, &said).await? {
         return Err(NotSaid::Cycle);
     }
@@ -107,7 +104,7 @@ pub(crate) async fn question(
         "Words that are not to be used: {}\nQuestion: {said}\nQuestion in other words:",
         named.join("; ")
     );
-    let reworded = write(model, REWORD, asked).await?;
+    let reworded = one_question(&answer(model, REWORD, &"".into(), asked).await?)?;
     let is_free = self::copied(statement, &reworded).is_empty();
     match is_free && comes_back(model, &table, statement, &reworded).await? {
         true => Ok((reworded, Way::Reworded)),
@@ -118,20 +115,15 @@ pub(crate) async fn question(
 /// Whether a question comes to a statement's clauses again.
 async fn comes_back(
     model: &dyn LanguageModel,
-    table: &str,
+    table: &Arc<str>,
     statement: &Statement,
     question: &str,
 ) -> Result<bool, NotSaid> {
-    let asked = format!("{table}Question: {question}\nSQL:");
-    let back = answer(model, BACK, asked).await?;
+    let asked = format!("Question: {question}\nSQL:");
+    let back = answer(model, BACK, table, asked).await?;
     let back = back.trim().trim_start_matches("```sql").trim_matches('`');
     let wanted = Clauses::of(&statement.sql("t"));
     Ok(wanted.is_some() && wanted == Clauses::of(back.trim()))
-}
-
-/// A question that a model writes.
-async fn write(model: &dyn LanguageModel, system: &str, own: String) -> Result<String, NotSaid> {
-    one_question(&answer(model, system, own).await?)
 }
 
 /// The question of what a model wrote: its first line.
@@ -144,14 +136,17 @@ pub(crate) fn one_question(text: &str) -> Result<String, NotSaid> {
     }
 }
 
+/// What a model writes to a request that begins with `shared`: what is the same in a visit's
+/// requests, such as the table, is read once.
 pub(crate) async fn answer(
     model: &dyn LanguageModel,
     system: &str,
+    shared: &Arc<str>,
     own: String,
 ) -> Result<String, ModelError> {
     let prompt = Prompt {
         system: Arc::from(system),
-        shared: Arc::from(""),
+        shared: Arc::clone(shared),
         own,
     };
     let limits = Limits {

@@ -313,6 +313,12 @@ impl Corpus {
         tables.at(table.at as usize).key
     }
 
+    /// How a table is called in its lake.
+    pub(crate) fn name(&self, table: &Table) -> &str {
+        let tables = self.segment_of(table).reader.tables();
+        tables.name(table.at as usize).unwrap_or_default()
+    }
+
     /// The URL of a table's file or folder.
     pub(crate) fn location(&self, table: &Table) -> &str {
         let tables = self.segment_of(table).reader.tables();
@@ -370,19 +376,20 @@ impl Corpus {
         self.tables.len() * of_a_table + self.blocks * size_of::<u32>() + self.copies.bytes()
     }
 
-    /// Does two things: at the same time where the corpus is so large that it is worth another
-    /// thread's while.
-    pub(crate) fn both<A: Send, B: Send>(
+    /// Does one thing and at the same time another, where the corpus is so large that this is worth
+    /// another thread's while; else only the one.
+    pub(crate) fn with<A: Send, B: Send>(
         &self,
         one: impl FnOnce() -> A + Send,
         other: impl FnOnce() -> B + Send,
-    ) -> (A, B) {
+    ) -> (A, Option<B>) {
         if !self.is_shared(self.blocks) {
-            return (one(), other());
+            return (one(), None);
         }
         let span = tracing::Span::current();
         let other = || span.in_scope(other);
-        rayon::join(|| span.in_scope(one), other)
+        let (one, other) = rayon::join(|| span.in_scope(one), other);
+        (one, Some(other))
     }
 
     /// Plain mode's statistics.

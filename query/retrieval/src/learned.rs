@@ -14,7 +14,7 @@
 use limn_segment::analyzer::analyze;
 use serde::{Deserialize, Serialize};
 
-use crate::lexical::Found;
+use crate::lexical::{Found, HELD};
 use crate::sums::Scratch;
 
 /// How much the features of a table count beside the formula's score, each 0 or more.
@@ -108,18 +108,33 @@ impl Features {
         [self.meaning, self.covered, self.name, self.contexts]
     }
 
-    /// Of a table of this name and number.
-    pub(crate) fn of(found: &Found, scratch: &Scratch, table: u32, name: &str) -> Features {
+    /// Those of a table of this number that its name and its meaning have no part in.
+    pub(crate) fn without_name(found: &Found, scratch: &Scratch, table: u32) -> Features {
         Features {
-            meaning: 0.0,
             covered: found.share_of(found.held(scratch, table)),
-            name: found.name_match(table, name),
             contexts: found.share_of(scratch.of_contexts(table)),
+            ..Features::default()
         }
     }
 }
 
 impl Found {
+    /// [`Features::name`] of a table. How it is called is asked for only where it has a word of the
+    /// question.
+    pub(crate) fn share_of_name<'a>(
+        &self,
+        scratch: &Scratch,
+        table: u32,
+        name: impl FnOnce() -> &'a str,
+    ) -> f32 {
+        // What a table has of a word beyond the last bit, or only in a short form, has no bit.
+        let has_more = self.known.len() > HELD || !self.short.is_empty();
+        match has_more || self.held(scratch, table) != 0 {
+            true => self.name_match(table, name()),
+            false => 0.0,
+        }
+    }
+
     /// The share of the words of a table's own name that the question has, perhaps as a word of
     /// which they are a short form: 0 to 1.
     fn name_match(&self, number: u32, table: &str) -> f32 {

@@ -33,6 +33,8 @@ const MISSPELT: f32 = 0.5;
 pub(crate) const UNKNOWN: f32 = 0.5;
 /// What a text counts that all tables have: nothing, but that its words are known.
 const NOTHING: f32 = f32::MIN_POSITIVE;
+/// Known terms of which each table has a bit.
+pub(crate) const HELD: usize = u64::BITS as usize;
 /// A part of a code of at most so many characters is short.
 const SHORT_PART: usize = 2;
 
@@ -73,7 +75,7 @@ impl Found {
         held |= scratch.beside.get(table);
         for word in &question.words {
             if self.wholes.has_word(word, table) {
-                let known = self.known.iter().take(64).enumerate();
+                let known = self.known.iter().take(HELD).enumerate();
                 let own = known.filter(|(_, (term, _))| word.terms.contains(term));
                 held |= own.fold(0u64, |own, (at, _)| own | 1 << at);
             }
@@ -97,7 +99,7 @@ impl Found {
 
     /// What such terms are worth, as a share of the question: 0 to 1.
     pub(crate) fn share_of(&self, held: u64) -> f32 {
-        let terms = self.known.iter().take(64).enumerate();
+        let terms = self.known.iter().take(HELD).enumerate();
         let worth = terms.map(|(at, (_, worth))| if held >> at & 1 == 1 { *worth } else { 0.0 });
         if self.worth > 0.0 {
             worth.sum::<f32>() / self.worth

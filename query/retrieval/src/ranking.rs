@@ -195,7 +195,7 @@ pub(crate) fn rank_tables(
             sides.push((table, scratch.scores.get(table), cosine));
         }
         let mut ranked = combine(request.alpha, formula, &sides);
-        add_features(request, (found, scratch), &mut ranked);
+        add_features(request, (found, scratch), &named, &mut ranked);
         put_first(&mut ranked, &named);
         fold(request, &mut ranked);
         ranked.truncate(request.keep);
@@ -315,16 +315,40 @@ fn sort(ranked: &mut [Ranked]) {
 }
 
 /// Adds the features of tables to their scores, and the order that they make; they count nothing
-/// where words alone or meaning alone are asked for.
-fn add_features(request: &Request, (found, scratch): (&Found, &Scratch), ranked: &mut [Ranked]) {
-    let corpus = request.corpus;
+/// where words alone or meaning alone are asked for. How a table is called is looked up only where
+/// it may be among those that are kept by it.
+fn add_features(
+    request: &Request,
+    (found, scratch): (&Found, &Scratch),
+    named: &BTreeMap<u32, Fit>,
+    ranked: &mut [Ranked],
+) {
     let weights = request.terms().weights;
+    let mut at_least = Vec::with_capacity(ranked.len());
     for one in ranked.iter_mut() {
-        let name = corpus.key(&corpus.tables[one.table as usize]).name;
         one.features = Features {
             meaning: one.semantic,
-            ..Features::of(found, scratch, one.table, name)
+            ..Features::without_name(found, scratch, one.table)
         };
+        let score = weights.score(one.score, &one.features);
+        at_least.push((score, request.first_of(one.table)));
+    }
+    at_least.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    let mut seen = HashSet::new();
+    let mut kept = at_least.iter().filter(|(_, table)| seen.insert(*table));
+    let last_kept = kept.nth(request.keep.saturating_sub(1));
+    let last_kept = last_kept.map_or(f32::NEG_INFINITY, |(score, _)| *score);
+    for one in ranked.iter_mut() {
+        let at_best = Features {
+            name: 1.0,
+            ..one.features
+        };
+        let may_be_kept = weights.score(one.score, &at_best) >= last_kept;
+        if may_be_kept || named.contains_key(&one.table) {
+            let table = &request.corpus.tables[one.table as usize];
+            let name = || request.corpus.name(table);
+            one.features.name = found.share_of_name(scratch, one.table, name);
+        }
         one.score = weights.score(one.score, &one.features);
     }
     sort(ranked);

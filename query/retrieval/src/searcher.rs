@@ -180,7 +180,7 @@ impl Searcher {
         self.corpus
             .tables
             .iter()
-            .any(|table| self.corpus.key(table).name == name)
+            .any(|table| self.corpus.name(table) == name)
     }
 
     /// The live tables, in the order of their numbers.

@@ -1,5 +1,6 @@
 //! The semantic side: nearest blocks over all segments, and a table's cosine.
 
+use std::cell::OnceCell;
 use std::cmp::Ordering;
 
 use limn_segment::{BlockKind, Field, SegmentError, SegmentReader};
@@ -169,14 +170,20 @@ pub(crate) fn kind_cosines(
     let number = corpus.segment_number(table);
     let (reader, blocks) = (&segment.reader, corpus.range_of(table));
     let is_shared = |block| shared.is_some_and(|it| it.has(number, block));
-    let texts = corpus.blocks_of(table).filter(|block| !is_shared(*block));
-    let words = texts.map(|block| reader.field_lengths(block)[Field::Contexts.index()]);
-    let is_long = words.fold(0, u32::saturating_add) > Formula::LIMN.long;
+    // Counted once, and only of tables that have texts.
+    let is_long = OnceCell::new();
+    let is_long = || {
+        *is_long.get_or_init(|| {
+            let texts = corpus.blocks_of(table).filter(|block| !is_shared(*block));
+            let words = texts.map(|block| reader.field_lengths(block)[Field::Contexts.index()]);
+            words.fold(0, u32::saturating_add) > Formula::LIMN.long
+        })
+    };
     reader.similarities(vector, blocks, |block, cosine| {
         let kind = reader.kind(block);
         let is_counted = kind != BlockKind::Cells && segment.table_of[block as usize] != DEAD;
         if is_counted && !is_shared(block) {
-            let counts_less = || is_long || is_of_folder(reader, block);
+            let counts_less = || is_of_folder(reader, block) || is_long();
             let cosine = match kind == BlockKind::Context && counts_less() {
                 true => cosine * Formula::LIMN.folder,
                 false => cosine,

@@ -7,6 +7,8 @@
 //! words of other scripts, words in quotation marks and those of the embedder's vocabulary are left
 //! as they are. Only words of live tables count: what hidden tables have does not exist.
 
+use std::cmp::Reverse;
+
 use limn_models::Embedder;
 use limn_segment::{Field, Near, SegmentError, distance};
 
@@ -97,27 +99,35 @@ pub(crate) fn meant(
     if corpus.is_absent(&looked_for, Looked::Spelling) {
         return Ok(None);
     }
-    let mut best: Option<(u8, usize, Meant)> = None;
+    // The nearest word, of equals the one that most tables have.
+    let mut best: Option<((u8, Reverse<usize>), Meant)> = None;
     for candidate in candidates(corpus, &near, deadline)? {
+        let tables = Reverse(candidate.tables);
+        let is_beaten = |distance| {
+            let best = best.as_ref();
+            best.is_some_and(|(rank, _)| *rank <= (distance, tables))
+        };
+        // A word is at least as far as its stem.
+        if is_beaten(candidate.distance) {
+            continue;
+        }
         let Some((distance, spelled)) = spelled(corpus, &candidate, &near.to_the_end())? else {
             continue;
         };
-        let is_better = best
-            .as_ref()
-            .is_none_or(|(least, tables, _)| (distance, *tables) < (*least, candidate.tables));
-        if is_better {
-            let meant = Meant {
-                written: word.written.clone(),
-                word: spelled,
-                term: candidate.term,
-            };
-            best = Some((distance, candidate.tables, meant));
+        if is_beaten(distance) {
+            continue;
         }
+        let meant = Meant {
+            written: word.written.clone(),
+            word: spelled,
+            term: candidate.term,
+        };
+        best = Some(((distance, tables), meant));
     }
     if best.is_none() {
         corpus.found_absent(&looked_for, Looked::Spelling);
     }
-    Ok(best.map(|(.., meant)| meant))
+    Ok(best.map(|(_, meant)| meant))
 }
 
 /// The nearest terms of live tables: of equally near ones those that more tables have.

@@ -246,7 +246,7 @@ impl Words {
 /// The first live table of this name, of any lake.
 fn number_of(corpus: &Corpus, name: &str) -> Option<u32> {
     let mut tables = corpus.tables.iter();
-    let at = tables.position(|table| corpus.key(table).name == name)?;
+    let at = tables.position(|table| corpus.name(table) == name)?;
     u32::try_from(at).ok()
 }
 

@@ -11,7 +11,7 @@ use crate::answer::{Query, RankedTable};
 use crate::corpus::Corpus;
 use crate::error::RetrievalError;
 use crate::learned::{Features, Weights, own_name};
-use crate::lexical::Found;
+use crate::lexical::{Found, HELD};
 use crate::searcher::{Candidates, Searcher};
 use crate::semantic::kind_cosines;
 use crate::shared::shared;
@@ -150,7 +150,7 @@ fn held_by_field(
     let none = [0; Field::ALL.len()];
     let mut held: BTreeMap<u32, _> = tables.iter().map(|it| (it.table, none)).collect();
     for segment in &corpus.segments {
-        for (at, (term, _)) in found.known.iter().take(64).enumerate() {
+        for (at, (term, _)) in found.known.iter().take(HELD).enumerate() {
             for field in Field::ALL {
                 let mut visit = |blocks: &[u32], _: &[u32]| {
                     for block in blocks {

@@ -50,14 +50,16 @@ impl Searcher {
         query: &Query,
         depth: usize,
     ) -> Result<Candidates, RetrievalError> {
-        let (as_written, as_meant);
-        as_written = self.checked(query)?;
-        let mut vector = &as_written;
+        check(query)?;
+        // A vector that is given is wrong before anything is searched.
+        let given = query.vector.as_ref().map(|_| self.vector(query));
+        let given = given.transpose()?;
+        let as_written = || given.clone().map_or_else(|| self.vector(query), Ok);
         let question = Question::new(&query.text, query.mode == Mode::Plain);
         let selection = query.selection.as_deref();
         let filter = Filter::new(&self.corpus, selection, query.prefix.as_deref())?;
         if let Some(note) = self.nothing_to_search(filter.as_ref()) {
-            return Ok(Candidates::none(as_written, note));
+            return Ok(Candidates::none(as_written()?, note));
         }
         let joins = query.joins.as_ref().filter(|_| query.mode == Mode::Limn);
         let kept = query.k.max(depth);
@@ -65,36 +67,25 @@ impl Searcher {
             Mode::Plain => &Formula::PLAIN,
             Mode::Limn => &Formula::LIMN,
         };
-        let request = |vector, found: Option<&Found>| Request {
-            corpus: &self.corpus,
-            vector,
-            filter: filter.as_ref(),
-            k: query.k,
-            keep: kept.max(if joins.is_some() { SOUGHT } else { 0 }),
-            candidates: query.candidates,
-            alpha: found.map_or(query.alpha, |found| {
-                let share = found.share_of_values(&question, self.corpus.tables.len());
-                alpha_of_values(query.alpha, share)
-            }),
-            weights: match query.mode {
-                Mode::Plain => Weights::FORMULA,
-                Mode::Limn => self.weights(query),
-            },
-            named: found.map(|found| found.wholes.named()).unwrap_or_default(),
-            deadline: Deadline(query.until),
-        };
+        let keep = kept.max(if joins.is_some() { SOUGHT } else { 0 });
+        let asked = (query, filter.as_ref(), keep);
         let mut scratch = self.take_scratch();
-        let (found, near) = self.corpus.both(
+        let close = |vector: Vec<f32>| {
+            let request = self.request(asked, &vector, None);
+            let near = request.first_nearest(formula)?;
+            Ok::<_, RetrievalError>((vector, near))
+        };
+        let (found, near) = self.corpus.with(
             || self.score(query, &question, &mut scratch),
-            || request(vector, None).first_nearest(formula),
+            || close(as_written()?),
         );
-        let (found, mut near) = (found?, near?);
-        if let Some(text) = corrected(&query.text, &found.meant) {
-            as_meant = self.embed(&text)?;
-            vector = &as_meant;
-            near = request(vector, None).first_nearest(formula)?;
-        }
-        let request = request(vector, Some(&found));
+        let found = found?;
+        let (vector, near) = match (corrected(&query.text, &found.meant), near) {
+            (Some(text), _) => close(self.embed(&text)?)?,
+            (None, Some(near)) => near?,
+            (None, None) => close(as_written()?)?,
+        };
+        let request = self.request(asked, &vector, Some((&found, &question)));
         let mut outcome = match query.mode {
             Mode::Plain => rank_plain(&request, &scratch, near)?,
             Mode::Limn => rank_tables(&request, (&found, &scratch), near)?,
@@ -142,10 +133,38 @@ impl Searcher {
         };
         Ok(Candidates {
             ranking,
-            vector: vector.clone(),
+            vector,
             found,
             place,
         })
+    }
+
+    /// What of a query ranks tables: as far as is known without what its words found, or by all.
+    fn request<'r>(
+        &'r self,
+        (query, filter, keep): (&Query, Option<&'r Filter>, usize),
+        vector: &'r [f32],
+        known: Option<(&Found, &Question)>,
+    ) -> Request<'r> {
+        let alpha = known.map_or(query.alpha, |(found, question)| {
+            let share = found.share_of_values(question, self.corpus.tables.len());
+            alpha_of_values(query.alpha, share)
+        });
+        Request {
+            corpus: &self.corpus,
+            vector,
+            filter,
+            k: query.k,
+            keep,
+            candidates: query.candidates,
+            alpha,
+            weights: match query.mode {
+                Mode::Plain => Weights::FORMULA,
+                Mode::Limn => self.weights(query),
+            },
+            named: known.map_or_else(Vec::new, |(found, _)| found.wholes.named()),
+            deadline: Deadline(query.until),
+        }
     }
 
     /// The lexical side of a query.
@@ -165,18 +184,9 @@ impl Searcher {
         }
     }
 
-    /// The question's vector, once everything about the query has been found to make sense.
-    fn checked(&self, query: &Query) -> Result<Vec<f32>, RetrievalError> {
+    /// The question's vector, of unit length.
+    fn vector(&self, query: &Query) -> Result<Vec<f32>, RetrievalError> {
         let wrong = |reason: String| Err(RetrievalError::Query { reason });
-        if query.k == 0 || query.candidates == Some(0) {
-            return wrong("k and candidates must be at least 1".to_owned());
-        }
-        if !(0.0..=1.0).contains(&query.alpha) {
-            return wrong(format!("alpha is {}, it must be from 0 to 1", query.alpha));
-        }
-        if query.text.trim().is_empty() {
-            return wrong("the question is empty; ask in plain words".to_owned());
-        }
         let mut vector = match &query.vector {
             Some(vector) => vector.clone(),
             None => self.embed(&query.text)?,
@@ -212,7 +222,7 @@ impl Searcher {
     pub(crate) fn copies(&self, table: u32, allows: impl Fn(u32) -> bool) -> Vec<String> {
         let is_other = |copy: &u32| *copy != table && allows(*copy);
         let copies = self.corpus.copies.of_table(table).iter().copied();
-        let name = |copy: u32| self.corpus.key(&self.corpus.tables[copy as usize]).name;
+        let name = |copy: u32| self.corpus.name(&self.corpus.tables[copy as usize]);
         copies
             .filter(is_other)
             .map(|copy| name(copy).to_owned())
@@ -292,4 +302,19 @@ impl Searcher {
             pool.push(scratch);
         }
     }
+}
+
+/// Whether everything about a query but its vector makes sense.
+fn check(query: &Query) -> Result<(), RetrievalError> {
+    let wrong = |reason: String| Err(RetrievalError::Query { reason });
+    if query.k == 0 || query.candidates == Some(0) {
+        return wrong("k and candidates must be at least 1".to_owned());
+    }
+    if !(0.0..=1.0).contains(&query.alpha) {
+        return wrong(format!("alpha is {}, it must be from 0 to 1", query.alpha));
+    }
+    if query.text.trim().is_empty() {
+        return wrong("the question is empty; ask in plain words".to_owned());
+    }
+    Ok(())
 }
