@@ -1,7 +1,7 @@
 //! Compression around text formats: recognised by the last extension of a name, and by a file's
 //! first bytes.
 
-use std::path::Path;
+use crate::member::path::extension;
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,7 +26,7 @@ const ALL: [Compression; 4] = [
 impl Compression {
     /// What a name's last extension says.
     pub(crate) fn of_path(path: &str) -> Option<Compression> {
-        let extension = Path::new(path).extension()?.to_str()?;
+        let extension = extension(path)?;
         let is_named = |it: &Compression| {
             let mut names = it.extensions().iter();
             names.any(|name| extension.eq_ignore_ascii_case(name))

@@ -1,13 +1,12 @@
 //! Formats of files and kinds of containers, as names show them.
 
 use std::fmt;
-use std::path::Path;
 
 use limn_profile::FileSummary;
 use serde::{Deserialize, Serialize};
 
 use crate::compression::{Compression, without_compression};
-use crate::member::path::split;
+use crate::member::path::{extension, split};
 
 /// The formats that hold rows, by a file's extension (in any case). Text may be compressed:
 /// `.csv.gz`, `.jsonl.zst`, `.tsv.bz2`, `.csv.xz`.
@@ -63,7 +62,7 @@ impl Format {
         if is_numbered(unpacked) {
             return Some(Format::Unnamed);
         }
-        let format = Format::of_extension(Path::new(unpacked).extension()?.to_str()?)?;
+        let format = Format::of_extension(extension(unpacked)?)?;
         (unpacked.len() == path.len() || format.is_text()).then_some(format)
     }
 
@@ -230,7 +229,6 @@ impl Container {
 
     /// The kind of a container, or `None` if its name is not that of one.
     pub fn of_path(path: &str) -> Option<Container> {
-        let extension = |path: &str| Path::new(path).extension()?.to_str().map(str::to_owned);
         let last = extension(path)?.to_ascii_lowercase();
         match last.as_str() {
             "zip" => Some(Container::Zip),

@@ -5,7 +5,7 @@
 //! The others of a shapefile (its index, its projection) and of a dBase table (its memos and
 //! indexes) are passed over beside it.
 
-use std::path::Path;
+use crate::member::path::extension;
 
 /// What such a file is to the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,7 +35,7 @@ pub fn of_path(path: &str) -> Option<(Part, &str)> {
     {
         return Some((Part::Other, stem));
     }
-    let extension = Path::new(path).extension()?.to_str()?;
+    let extension = extension(path)?;
     let stem = path.get(..path.len() - extension.len() - 1)?;
     let is = |name: &str| extension.eq_ignore_ascii_case(name);
     let part = if is("shp") {

@@ -29,6 +29,9 @@ enum Part {
     Zone,
 }
 
+/// What stands before the number of a quarter, week, half or time.
+const SIGNS: [&str; 6] = ["q", "w", "kw", "cw", "h", "t"];
+
 impl Part {
     fn of(token: &str) -> Option<Part> {
         if token.bytes().all(|b| b.is_ascii_digit()) {
@@ -48,11 +51,12 @@ impl Part {
                 _ => None,
             };
         }
-        match token.to_ascii_lowercase().as_str() {
-            "q" | "w" | "kw" | "cw" | "h" | "t" => Some(Part::Sign),
-            "z" => Some(Part::Zone),
-            _ if is_month(token) => Some(Part::Month),
-            _ => None,
+        if SIGNS.iter().any(|sign| token.eq_ignore_ascii_case(sign)) {
+            Some(Part::Sign)
+        } else if token.eq_ignore_ascii_case("z") {
+            Some(Part::Zone)
+        } else {
+            is_month(token).then_some(Part::Month)
         }
     }
 }

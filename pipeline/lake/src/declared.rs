@@ -133,6 +133,10 @@ impl Declared {
     /// The rule that speaks of a file: of its folder, or of the one above all dates of its path.
     /// The first one's folder, too.
     fn rule(&self, path: &str) -> Option<(&str, &Rule)> {
+        // Nothing is declared in most lakes.
+        if self.folders.is_empty() {
+            return None;
+        }
         let of_folder = |folder: &str, below: &str, is_deep: bool| {
             let (folder, rules) = self.folders.get_key_value(folder)?;
             let mut rules = rules.iter().filter(|rule| rule.is_deep == is_deep);

@@ -1,5 +1,7 @@
 //! Names of months, in names of folders, files and sheets.
 
+use std::sync::LazyLock;
+
 /// Months in Danish, Dutch, English, French, German, Italian, Norwegian, Polish, Portuguese,
 /// Spanish and Swedish, without accents; abbreviated in English and German.
 #[rustfmt::skip]
@@ -16,23 +18,41 @@ const MONTHS: [&str; 111] = [
     "stycznia", "lutego", "marca", "kwietnia", "maja", "czerwca", "lipca", "sierpnia", "wrzesnia", "pazdziernika", "listopada", "grudnia",
 ];
 
+/// Letters of the longest.
+const LONGEST: usize = 12;
+
+/// They in order.
+static SORTED: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let mut months = MONTHS.to_vec();
+    months.sort_unstable();
+    months
+});
+
 /// Whether a word is a month's name.
 pub(crate) fn is_month(word: &str) -> bool {
     let letters = word.chars().flat_map(char::to_lowercase);
-    let plain: String = letters
-        .filter(|c| !is_accent(*c))
-        .map(|c| match c {
-            'ä' | 'à' => 'a',
-            'é' => 'e',
-            'û' => 'u',
-            'ç' => 'c',
-            'ń' => 'n',
-            'ś' => 's',
-            'ź' => 'z',
-            other => other,
-        })
-        .collect();
-    MONTHS.contains(&plain.as_str())
+    let letters = letters.filter(|c| !is_accent(*c)).map(|c| match c {
+        'ä' | 'à' => 'a',
+        'é' => 'e',
+        'û' => 'u',
+        'ç' => 'c',
+        'ń' => 'n',
+        'ś' => 's',
+        'ź' => 'z',
+        other => other,
+    });
+    let mut plain = [0; LONGEST];
+    let mut length = 0;
+    for letter in letters {
+        let (Some(place), Ok(letter)) = (plain.get_mut(length), u8::try_from(letter)) else {
+            return false;
+        };
+        *place = letter;
+        length += 1;
+    }
+    let plain = &plain[..length];
+    let found = SORTED.binary_search_by(|month| month.as_bytes().cmp(plain));
+    found.is_ok()
 }
 
 /// Whether this is an accent of the letter before it, as some systems write names.
@@ -57,7 +77,16 @@ mod tests {
         ] {
             assert!(is_month(word), "{word}");
         }
-        for word in ["", "ja", "marching", "total"] {
+        for word in [
+            "",
+            "ja",
+            "marching",
+            "total",
+            "марч",
+            "m\u{e1}j",
+            "septiembres",
+            "a word that is longer",
+        ] {
             assert!(!is_month(word), "{word}");
         }
     }
