@@ -6,7 +6,8 @@ questions and why the others do not, how long it takes, and how often the questi
       --out tests/bench/results/bench-make.json
 
 The tables of every question are audited by another engine: SQLite executes the statement on every
-CSV that has the columns. Needs nothing but Python 3. Every index is made anew under --work.
+CSV that has the columns. Needs nothing but Python 3. Every index is made anew under --work, unless
+--go-on: a model takes long, and the questions of an earlier run are kept.
 """
 import argparse
 import csv
@@ -86,20 +87,23 @@ def audit(folder, tables, questions):
     return {"questions": len(questions), "same_tables": same, "tables": golds, "not_in_sqlite": len(tables) - len(columns), "only_sqlite": missing, "only_limn": extra, "examples": examples}
 
 
-def measure(limn, corpus, folder, work, count):
+def measure(limn, corpus, folder, work, count, flags, goes_on):
     index, made = f"{work}/{corpus}.limn", f"{work}/{corpus}.jsonl"
-    shutil.rmtree(index, ignore_errors=True)
-    pathlib.Path(made).unlink(missing_ok=True)
-    indexed = run([limn, "index", str(folder), "--index", index, "--narrate", "off", "--json"])
-    make = [limn, "bench", "make", "--index", index, "-n", str(count), "--seed", "1", "--out", made, "--json"]
-    report = run(make)
+    if not goes_on:
+        shutil.rmtree(index, ignore_errors=True)
+        pathlib.Path(made).unlink(missing_ok=True)
+    run([limn, "index", str(folder), "--index", index, "--narrate", "off", "--json"])
+    make = [limn, "bench", "make", "--index", index, "-n", str(count), "--seed", "1", "--out", made, "--json"] + flags
+    with open(f"{work}/{corpus}.runs.jsonl", "a" if goes_on else "w") as runs:
+        runs.write(json.dumps(run(make)) + "\n")
+    report = [json.loads(line) for line in open(f"{work}/{corpus}.runs.jsonl")]
     questions = [json.loads(line) for line in open(made)]
-    row = {"corpus": corpus, "tables": indexed["tables"]["added"], "command": " ".join(make[1:]), "made": report}
+    tables = [it["table"] for it in run([limn, "tables", "--index", index, "--json"])]
+    row = {"corpus": corpus, "tables": len(tables), "command": " ".join(make[1:]), "made": report}
     row["gold_tables_a_question"] = round(sum(len(it["tables"]) for it in questions) / len(questions), 2)
     row["tables_asked_about"] = len({it["table"] for it in questions})
     templates = [it["template"].split("-")[0] for it in questions]
     row["shapes"] = {shape: templates.count(shape) for shape in sorted(set(templates))}
-    tables = [it["table"] for it in run([limn, "tables", "--index", index, "--json"])]
     row["audit"] = audit(folder, tables, questions)
     for mode, flags in (("limn", []), ("plain", ["--plain"])):
         result = run([limn, "eval", "--index", index, "--questions", made, "-k", "1,5", "--judge", "off", "--json"] + flags)
@@ -121,17 +125,20 @@ def main():
     parser.add_argument("--work", default="/tmp/limn-bench-make")
     parser.add_argument("--only", help="comma-separated corpora")
     parser.add_argument("-n", type=int, default=500)
+    parser.add_argument("--model", metavar="TIME", help="questions by the default model, for so long at most: 2h")
+    parser.add_argument("--go-on", action="store_true", help="keep the index and the questions of an earlier run")
     parser.add_argument("--out")
     arguments = parser.parse_args()
     os.makedirs(arguments.work, exist_ok=True)
+    flags = ["--mode", "model", "--kinds", "content", "--max-time", arguments.model] if arguments.model else []
     rows = []
     for corpus in arguments.only.split(",") if arguments.only else CORPORA:
         folder = pathlib.Path(arguments.corpora) / corpus / "tables"
-        row = measure(arguments.limn, corpus, folder, arguments.work, arguments.n)
+        row = measure(arguments.limn, corpus, folder, arguments.work, arguments.n, flags, arguments.go_on)
         rows.append(row)
         print(json.dumps(row, indent=1), flush=True)
     if arguments.out:
-        keep(arguments.out, "limn bench make, template mode: yield, seconds, causes of rejection, tables audited by SQLite; hit in per cent of limn eval and limn eval --plain", rows)
+        keep(arguments.out, f"limn bench make, {'model' if flags else 'template'} mode: yield, seconds, causes of rejection, tables audited by SQLite; hit in per cent of limn eval and limn eval --plain", rows)
 
 
 if __name__ == "__main__":
