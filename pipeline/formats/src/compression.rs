@@ -1,7 +1,7 @@
 //! Compression around text formats: recognised by the last extension of a name, and by a file's
 //! first bytes.
 
-use crate::member::path::extension;
+use crate::member::extension;
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -8,8 +8,6 @@
 
 mod shape;
 
-use std::path::Path;
-
 pub(crate) use limn_profile::Quoting;
 use limn_profile::TextReading;
 use limn_profile::text::counted;
@@ -17,6 +15,7 @@ use limn_profile::text::counted;
 use super::header::{self, Doubt};
 use super::{Failure, MAX_COLUMNS};
 use crate::error::FileErrorKind;
+use crate::member::extension;
 use limn_profile::{DeclaredReading, HeaderLine};
 
 use shape::{Cut, DELIMITERS, ROWS, Shape, above_blank, as_text, each_row};
@@ -118,10 +117,7 @@ pub(crate) fn detect(
     let text = &text[start..];
     let head = &text[..text.len().min(HEAD)];
     let complete = complete && head.len() == text.len();
-    let extension = Path::new(path)
-        .extension()
-        .and_then(|extension| extension.to_str())
-        .unwrap_or_default();
+    let extension = extension(path).unwrap_or_default();
     if let Some(delimiter) = declared.delimiter {
         let (quoting, _) = quoting(delimiter, head, complete);
         return plan(

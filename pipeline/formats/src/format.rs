@@ -6,7 +6,7 @@ use limn_profile::FileSummary;
 use serde::{Deserialize, Serialize};
 
 use crate::compression::{Compression, without_compression};
-use crate::member::path::{extension, split};
+use crate::member::{extension, split};
 
 /// The formats that hold rows, by a file's extension (in any case). Text may be compressed:
 /// `.csv.gz`, `.jsonl.zst`, `.tsv.bz2`, `.csv.xz`.

@@ -21,7 +21,7 @@ pub(crate) mod version;
 
 pub use self::listed::{Listed, all_members, refusal, unopened};
 pub(crate) use self::path::path_of;
-pub use self::path::{SEPARATOR, outside, split};
+pub use self::path::{SEPARATOR, extension, outside, split};
 pub(crate) use self::version::{MemberPlace, Refusal};
 
 /// Stands for what filters leave out of a container.

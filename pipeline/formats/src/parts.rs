@@ -5,7 +5,7 @@
 //! The others of a shapefile (its index, its projection) and of a dBase table (its memos and
 //! indexes) are passed over beside it.
 
-use crate::member::path::extension;
+use crate::member::extension;
 
 /// What such a file is to the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -316,6 +316,12 @@ pub(crate) mod tests {
             back.clone().all(|it| !it.own.contains("SQL: SELECT")),
             "{asked:?}"
         );
+        // The table is read once for all that is asked of it.
+        let of_table = asked.iter().filter(|it| *it.system != *REWORD);
+        assert!(
+            of_table.clone().all(|it| *it.shared == *shown(&lakes)),
+            "{asked:?}"
+        );
         (said, asked.len())
     }
 

@@ -14,8 +14,8 @@
 use limn_segment::analyzer::analyze;
 use serde::{Deserialize, Serialize};
 
-use crate::lexical::{Found, HELD};
-use crate::sums::Scratch;
+use crate::lexical::Found;
+use crate::sums::{HELD, Scratch};
 
 /// How much the features of a table count beside the formula's score, each 0 or more.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -23,7 +23,7 @@ use crate::scoring::{Formula, idf};
 use crate::shared::{Shared, shared};
 use crate::shortened::{ShortForm, add_short};
 use crate::spelling::{Meant, corrected, meant};
-use crate::sums::{Into, Scratch};
+use crate::sums::{HELD, Into, Scratch};
 use crate::wholes::Wholes;
 
 /// What a word counts that is searched as another, of what it counts where it is written so.
@@ -33,8 +33,6 @@ const MISSPELT: f32 = 0.5;
 pub(crate) const UNKNOWN: f32 = 0.5;
 /// What a text counts that all tables have: nothing, but that its words are known.
 const NOTHING: f32 = f32::MIN_POSITIVE;
-/// Known terms of which each table has a bit.
-pub(crate) const HELD: usize = u64::BITS as usize;
 /// A part of a code of at most so many characters is short.
 const SHORT_PART: usize = 2;
 

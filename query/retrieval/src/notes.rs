@@ -2,8 +2,9 @@
 
 use crate::answer::RankedTable;
 use crate::corpus::Values;
-use crate::lexical::{Found, HELD};
+use crate::lexical::Found;
 use crate::question::{Question, is_asking_word};
+use crate::sums::HELD;
 
 /// Words that a note names.
 const NAMED: usize = 12;

@@ -3,13 +3,16 @@
 //! Every cut is by a total order, score first, then the table's number, then the block, so a
 //! ranking is one whatever the shards.
 
+mod plain;
+
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, HashSet};
 
 use tracing::info_span;
 
+pub(crate) use self::plain::rank_plain;
 use crate::TRACE;
-use crate::corpus::{Corpus, DEAD};
+use crate::corpus::Corpus;
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::learned::{Features, Weights};
@@ -324,20 +327,16 @@ fn add_features(
     ranked: &mut [Ranked],
 ) {
     let weights = request.terms().weights;
-    let mut at_least = Vec::with_capacity(ranked.len());
+    let mut without_name = Vec::with_capacity(ranked.len());
     for one in ranked.iter_mut() {
         one.features = Features {
             meaning: one.semantic,
             ..Features::without_name(found, scratch, one.table)
         };
         let score = weights.score(one.score, &one.features);
-        at_least.push((score, request.first_of(one.table)));
+        without_name.push((score, request.first_of(one.table)));
     }
-    at_least.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-    let mut seen = HashSet::new();
-    let mut kept = at_least.iter().filter(|(_, table)| seen.insert(*table));
-    let last_kept = kept.nth(request.keep.saturating_sub(1));
-    let last_kept = last_kept.map_or(f32::NEG_INFINITY, |(score, _)| *score);
+    let last_kept = last_kept(without_name, request.keep);
     for one in ranked.iter_mut() {
         let at_best = Features {
             name: 1.0,
@@ -352,6 +351,16 @@ fn add_features(
         one.score = weights.score(one.score, &one.features);
     }
     sort(ranked);
+}
+
+/// The score that the last of `keep` tables has at least, of scores that only grow; copies have the
+/// number of one table.
+fn last_kept(mut scores: Vec<(f32, u32)>, keep: usize) -> f32 {
+    scores.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    let mut seen = HashSet::new();
+    let mut kept = scores.iter().filter(|(_, table)| seen.insert(*table));
+    let last = kept.nth(keep.saturating_sub(1));
+    last.map_or(f32::NEG_INFINITY, |(score, _)| *score)
 }
 
 /// Puts tables that the question names before the others, those that fit best first.
@@ -370,95 +379,6 @@ fn put_first(ranked: &mut [Ranked], named: &BTreeMap<u32, Fit>) {
     ranked.sort_by_key(|ranked| Reverse(fit(ranked)));
 }
 
-/// A block among plain mode's candidates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    table: u32,
-    block: u32,
-    segment: usize,
-}
-
-/// Ranks tables by their best block, `scratch.scores` holding the blocks' lexical scores; deepens
-/// until k distinct tables are found.
-pub(crate) fn rank_plain(
-    request: &Request,
-    scratch: &Scratch,
-    near: Vec<NearBlock>,
-) -> Result<Outcome, RetrievalError> {
-    let _span = info_span!(target: TRACE, "semantic").entered();
-    let corpus = request.corpus;
-    let mut matches: Vec<(Place, f32)> = Vec::with_capacity(scratch.scores.touched().len());
-    for &number in scratch.scores.touched() {
-        if let Some(place) = place_of(corpus, number)
-            && request.allows(place.table)
-        {
-            matches.push((place, scratch.scores.get(number)));
-        }
-    }
-    matches.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    let mut depth = Formula::PLAIN.depth(request.k, request.candidates);
-    let mut first = Some(near);
-    loop {
-        let near = match first.take() {
-            Some(near) => near,
-            None => request.nearest(&Formula::PLAIN, depth)?,
-        };
-        let exhausted = near.len() < depth && matches.len() <= depth;
-        let mut union: Vec<Place> = near
-            .iter()
-            .map(|near| Place {
-                table: near.table,
-                block: near.block,
-                segment: near.segment,
-            })
-            .chain(matches.iter().take(depth).map(|&(place, _)| place))
-            .collect();
-        union.sort_unstable();
-        union.dedup();
-        let mut sides = Vec::with_capacity(union.len());
-        for (at, place) in union.iter().enumerate() {
-            let segment = &corpus.segments[place.segment];
-            let number = (segment.base + place.block as usize) as u32;
-            let cosine = segment.reader.similarity(request.vector, place.block)?;
-            sides.push((at as u32, scratch.scores.get(number), cosine));
-        }
-        let mut seen = HashSet::new();
-        let mut ranked: Vec<Ranked> = combine(request.alpha, &Formula::PLAIN, &sides)
-            .into_iter()
-            .filter_map(|block| {
-                let table = request.first_of(union[block.table as usize].table);
-                seen.insert(table).then_some(Ranked { table, ..block })
-            })
-            .collect();
-        if ranked.len() < request.k && !exhausted {
-            depth = depth.saturating_mul(2);
-            continue;
-        }
-        ranked.truncate(request.keep);
-        return Ok(Outcome {
-            ranked,
-            best_cosine: near.first().map(|block| block.cosine),
-            any_word: !matches.is_empty(),
-        });
-    }
-}
-
-/// Where a block is, by its number among all blocks; `None` for a dead one.
-fn place_of(corpus: &Corpus, number: u32) -> Option<Place> {
-    let number = number as usize;
-    let segment = corpus
-        .segments
-        .partition_point(|segment| segment.base <= number)
-        .checked_sub(1)?;
-    let block = number - corpus.segments[segment].base;
-    let table = *corpus.segments[segment].table_of.get(block)?;
-    (table != DEAD).then_some(Place {
-        table,
-        block: block as u32,
-        segment,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -472,6 +392,32 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn what_cannot_reach_the_last_that_is_kept_is_not_kept(
+            tables in proptest::collection::vec((0_u8..8, 0_u8..5, 0_u32..6), 1..30), keep in 1_usize..8,
+        ) {
+            let scores = |most: bool| {
+                let score = move |(score, name, table): &(u8, u8, u32)| {
+                    (f32::from(*score + if most { *name } else { 0 }), *table)
+                };
+                tables.iter().map(score).collect::<Vec<_>>()
+            };
+            let least = last_kept(scores(false), keep);
+            // A name is worth 4 at most.
+            let looked_up = tables.iter().zip(scores(false)).zip(scores(true));
+            let pruned: Vec<(f32, u32)> = looked_up
+                .map(|((_, without), with)| if without.0 + 4.0 >= least { with } else { without })
+                .collect();
+            let first = |mut scores: Vec<(f32, u32)>| {
+                scores.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+                let mut seen = HashSet::new();
+                scores.retain(|(_, table)| seen.insert(*table));
+                scores.truncate(keep);
+                scores
+            };
+            proptest::prop_assert_eq!(first(pruned), first(scores(true)));
+        }
+
         #[test]
         fn the_top_of_a_stream_is_that_of_a_list(scores in proptest::collection::vec(0u8..6, 0..60), n in 1usize..12) {
             let scored: Vec<(u32, f32)> = (0..).zip(scores.iter().map(|score| f32::from(*score))).collect();

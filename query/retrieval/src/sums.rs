@@ -1,6 +1,9 @@
 //! What a question's walk over the postings sums up, by the numbers of tables or blocks: sparse
 //! sums over dense arrays, which are kept between questions.
 
+/// Terms of a question of which a table has a bit: the first that are known.
+pub(crate) const HELD: usize = u64::BITS as usize;
+
 /// Sparse sums over a dense array that is kept between questions.
 #[derive(Default)]
 pub(crate) struct Sums {

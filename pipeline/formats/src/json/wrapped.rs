@@ -7,11 +7,10 @@
 //! in it but an empty list, and a GeoJSON collection without features, have no rows. In a file
 //! named as JSON lines each object is a row, also where there is only one.
 
-use std::path::Path;
-
 use super::outline::Cursor;
 use super::regular::{self, Form};
 use crate::compression::without_compression;
+use crate::member::extension;
 
 /// Bytes of a longer file that show whether it is wrapped: all who read it look at as much.
 pub(super) const BEGINNING: usize = 1 << 20;
@@ -44,7 +43,7 @@ pub(super) enum Shape {
 
 /// Whether an object may wrap the rows of a file, as its name says: not in one of JSON lines.
 pub(crate) fn may_wrap(path: &str) -> bool {
-    let extension = Path::new(without_compression(path)).extension();
+    let extension = extension(without_compression(path));
     let is = |name: &str| extension.is_some_and(|it| it.eq_ignore_ascii_case(name));
     is("json") || is("geojson")
 }

@@ -1,6 +1,5 @@
 //! The files of a group: an object with rows, and what it is called alone.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use limn_formats::declaration::shared;
@@ -40,7 +39,7 @@ pub struct TableFile {
 impl TableFile {
     /// The file as one that no other is like by its name.
     pub(super) fn alone(self) -> TableFile {
-        let extension = Path::new(without_compression(&self.object.path)).extension();
+        let extension = member::extension(without_compression(&self.object.path));
         let is_json = extension.is_some_and(|it| it.eq_ignore_ascii_case("json"));
         let is_alone = is_json && !self.is_beside && self.declared.is_none();
         TableFile { is_alone, ..self }

@@ -11,10 +11,11 @@ use crate::answer::{Query, RankedTable};
 use crate::corpus::Corpus;
 use crate::error::RetrievalError;
 use crate::learned::{Features, Weights, own_name};
-use crate::lexical::{Found, HELD};
+use crate::lexical::Found;
 use crate::searcher::{Candidates, Searcher};
 use crate::semantic::kind_cosines;
 use crate::shared::shared;
+use crate::sums::HELD;
 
 /// Candidates of a question, at most.
 pub(super) const MOST: usize = 50;
