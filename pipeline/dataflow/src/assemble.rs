@@ -56,6 +56,10 @@ pub fn assemble_tables<'scope>(
                                 let tables = made(assembler(), |it| it.narrate(group, &published));
                                 output.session(&capability).give_iterator(tables);
                             }
+                            Work::Answered { group, tables } => {
+                                let tables = made(assembler(), |it| it.answered(group, tables));
+                                output.session(&capability).give_iterator(tables);
+                            }
                             Work::Describe(plan) => {
                                 let key = (epoch, plan.0.id);
                                 let entry = pending

@@ -19,7 +19,7 @@ use crate::changes::{GroupId, MemberId};
 use crate::documents::{catalog_row, first_notes, now_ms};
 use crate::draft::{Before, TableDraft};
 use crate::held_back::restated;
-use crate::narrate::awaiting::Awaiting;
+use crate::narrate::awaiting::AwaitingTable;
 use crate::parts::{GroupRead, Parts};
 use crate::plan::{GroupPlan, forgetful_group, members};
 use crate::position::Position;
@@ -35,8 +35,6 @@ pub struct Assembler {
     pub lake: Store,
     /// What is published.
     pub published: Arc<Published>,
-    /// What this run has published and is to describe again.
-    pub awaiting: Arc<Awaiting>,
     /// Fingerprint of the settings that texts are made with.
     pub settings: MemberId,
     /// Whether the run has a language model.
@@ -70,22 +68,26 @@ impl Assembler {
         removed
     }
 
-    /// The tables of a group that await a narration, from their published rows alone.
+    /// The tables of these groups that await a narration, from their published rows alone.
     pub fn narrate(&self, group: GroupId, published: &[GroupId]) -> Vec<TableDraft> {
-        let (mut drafts, redact) = (Vec::new(), self.redact);
-        if let Some(awaiting) = self.awaiting.take(group) {
-            let unchanged = awaiting.unchanged.iter();
-            let unchanged = unchanged.filter_map(|name| self.published.table(name));
-            drafts
-                .extend(unchanged.filter_map(|row| again(group, TableRecord::clone(&row), redact)));
-            let rows = awaiting.rows.into_iter();
-            drafts.extend(rows.filter_map(|row| again(group, row, redact)));
-        } else {
-            let rows = published.iter().flat_map(|id| self.published.tables(*id));
-            let rows = rows.filter(|row| row.awaits_narration);
-            drafts.extend(rows.filter_map(|row| again(group, TableRecord::clone(&row), redact)));
-        }
-        drafts
+        let rows = published.iter().flat_map(|id| self.published.tables(*id));
+        let rows = rows.filter(|row| row.awaits_narration);
+        let rows = rows.map(|row| TableRecord::clone(&row));
+        rows.filter_map(|row| again(group, row, self.redact))
+            .collect()
+    }
+
+    /// Tables of a group whose narrations have come, likewise.
+    pub fn answered(&self, group: GroupId, tables: Vec<AwaitingTable>) -> Vec<TableDraft> {
+        let draft = |table: AwaitingTable| {
+            let known = || Some(TableRecord::clone(&*self.published.table(&table.name)?));
+            let row = table.row.map(|WireRow(row)| row).or_else(known)?;
+            Some(TableDraft {
+                published_in: table.segment,
+                ..again(group, row, self.redact)?
+            })
+        };
+        tables.into_iter().filter_map(draft).collect()
     }
 
     /// The tables of a group that settings cannot reach.
@@ -124,6 +126,7 @@ impl Assembler {
             known: is_searchable(record),
             failures: Vec::new(),
             held: Held::default(),
+            published_in: None,
         }
     }
 
@@ -171,6 +174,7 @@ impl Assembler {
             known: old.is_some_and(is_searchable),
             failures: failures.clone(),
             held: Held::default(),
+            published_in: None,
         };
         if old.is_some_and(|old| group_of(old) == Some(plan.id) && read.is_torn(group, old)) {
             return Some(draft(None));
@@ -347,6 +351,7 @@ fn again(group: GroupId, row: TableRecord, redact: Redact) -> Option<TableDraft>
         known: is_searchable(&row),
         failures: Vec::new(),
         held: Held::default(),
+        published_in: None,
         row: Some(WireRow(row)),
     })
 }

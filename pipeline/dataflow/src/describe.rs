@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use limn_formats::Held;
 use limn_lake::contexts::column_descriptions;
+use limn_segment::SegmentEntry;
 use limn_summary::{TextBlock, TokenCounter};
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,8 @@ pub struct TableChange {
     pub known: bool,
     /// What could not be read of it.
     pub failures: Vec<Failure>,
+    /// The segment that it has been in until now, if this run made that.
+    pub published_in: Option<Wire<SegmentEntry>>,
     /// The table, if it awaits a narration.
     pub awaits: Option<AwaitingTable>,
     /// The memory that it takes in this process.
@@ -130,6 +133,7 @@ impl Describer {
             replaces: draft.replaces,
             known: draft.known,
             failures: draft.failures,
+            published_in: draft.published_in,
             awaits: None,
             held: draft.held,
         };

@@ -2,7 +2,7 @@
 
 use limn_formats::Held;
 use limn_profile::TableSummary;
-use limn_segment::TableRecord;
+use limn_segment::{SegmentEntry, TableRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::changes::GroupId;
@@ -31,6 +31,8 @@ pub struct TableDraft {
     pub known: bool,
     /// What could not be read of it.
     pub failures: Vec<Failure>,
+    /// The segment that it has been in until now, if this run made that.
+    pub published_in: Option<Wire<SegmentEntry>>,
     /// The memory that it takes in this process.
     #[serde(skip)]
     pub held: Held,
@@ -62,15 +64,6 @@ impl Before {
 }
 
 impl TableDraft {
-    /// The exchange key of a worker that can go on with it, `here` being this one. One that is
-    /// described again stays: perhaps only this process knows the segment that it is in.
-    pub fn route(&self, here: u64) -> u64 {
-        match self.values.0.are_published() {
-            true => here,
-            false => self.group.hash(),
-        }
-    }
-
     /// The names of the columns that are to be described.
     pub fn column_names(&self) -> impl Iterator<Item = &str> {
         let columns = self.summary.iter().flat_map(|summary| &summary.columns);

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use half::f16;
 use limn_formats::Held;
 use limn_models::{Embedder, EmbeddingService};
-use limn_segment::{Block, BlockKind, Field, IndexStore, SegmentReader, TableValues, TextHash};
+use limn_segment::{
+    Block, BlockKind, Field, IndexStore, SegmentEntry, SegmentReader, TableValues, TextHash,
+};
 use limn_summary::TextBlock;
 use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
@@ -17,7 +19,7 @@ use tokio::sync::OnceCell;
 use crate::describe::TableChange;
 use crate::error::PipelineError;
 use crate::kept::KeptVectors;
-use crate::narrate::awaiting::{Awaiting, AwaitingTable};
+use crate::narrate::awaiting::AwaitingTable;
 use crate::position::Position;
 use crate::progress::Progress;
 use crate::published_vectors::PublishedVectors;
@@ -52,8 +54,6 @@ pub struct BlockEmbedder {
     service: EmbeddingService,
     index: IndexStore,
     published: Arc<PublishedVectors>,
-    /// What this run has published and describes again.
-    awaiting: Arc<Awaiting>,
     /// What is embedded and not published yet.
     kept: Arc<KeptVectors>,
     /// The segments of such tables, as far as they are open.
@@ -69,7 +69,6 @@ impl BlockEmbedder {
         threads: usize,
         index: IndexStore,
         published: Arc<PublishedVectors>,
-        awaiting: Arc<Awaiting>,
         kept: Arc<KeptVectors>,
         progress: Arc<Progress>,
     ) -> Self {
@@ -77,7 +76,6 @@ impl BlockEmbedder {
             service: EmbeddingService::start(embedder, threads),
             index,
             published,
-            awaiting,
             kept,
             reopened: Mutex::default(),
             progress,
@@ -101,16 +99,21 @@ impl BlockEmbedder {
             replaces,
             known,
             failures,
+            published_in,
             awaits,
             held,
         } = change;
+        let own = match &published_in {
+            Some(Wire(segment)) => Some(self.reopened(segment).await?),
+            None => None,
+        };
         let texts = blocks.0;
         let values = match texts.is_empty() {
             true => TableValues::default(),
-            false => self.values(values.0).await?,
+            false => self.values(values.0, own.as_deref()).await?,
         };
-        let replaced = match &replaces {
-            Some(position) if !texts.is_empty() => self.replaced_vectors(position).await?,
+        let replaced = match (&replaces, &own) {
+            (Some(position), Some(own)) => vectors_of(own, position)?,
             _ => HashMap::new(),
         };
         let mut vectors: Vec<Option<Vec<f16>>> = vec![None; texts.len()];
@@ -168,26 +171,31 @@ impl BlockEmbedder {
     }
 
     /// A segment that this run made, with tables that it describes again.
-    async fn reopened(&self, path: &str) -> Result<Option<Arc<SegmentReader>>, PipelineError> {
-        let Some(entry) = self.awaiting.segment(path) else {
-            return Ok(None);
-        };
+    async fn reopened(&self, entry: &SegmentEntry) -> Result<Arc<SegmentReader>, PipelineError> {
         let reader = {
             let mut open = self.reopened.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(open.entry(path.to_owned()).or_default())
+            Arc::clone(open.entry(entry.path.clone()).or_default())
         };
-        let open = || SegmentReader::open(&self.index.store, &entry);
-        Ok(Some(Arc::clone(reader.get_or_try_init(open).await?)))
+        let open = || SegmentReader::open(&self.index.store, entry);
+        Ok(Arc::clone(reader.get_or_try_init(open).await?))
     }
 
-    /// The hashes of a table's values, with those that are published.
-    async fn values(&self, values: DraftValues) -> Result<TableValues, PipelineError> {
+    /// The hashes of a table's values, with those that are published: in its `own` segment of this
+    /// run, or in those that the run began with.
+    async fn values(
+        &self,
+        values: DraftValues,
+        own: Option<&SegmentReader>,
+    ) -> Result<TableValues, PipelineError> {
         let mut from = Vec::with_capacity(values.from.len());
         for (position, files) in values.from {
-            let segment = &position.segment;
-            let reader = match self.reopened(segment).await? {
-                Some(reader) => reader,
-                None => self.published.segment(segment).await?,
+            let published;
+            let reader = match own.filter(|own| own.path() == position.segment) {
+                Some(own) => own,
+                None => {
+                    published = self.published.segment(&position.segment).await?;
+                    &published
+                }
             };
             let table = reader.table_of(position.first_block);
             from.push((reader.table_values(table)?, files));
@@ -201,24 +209,6 @@ impl BlockEmbedder {
         })
     }
 
-    /// The vectors by text hash of a table that this run published and describes again; the
-    /// snapshot that the run began with does not have them.
-    async fn replaced_vectors(
-        &self,
-        position: &Position,
-    ) -> Result<HashMap<TextHash, Vec<f16>>, PipelineError> {
-        let mut vectors = HashMap::new();
-        let Some(reader) = self.reopened(&position.segment).await? else {
-            return Ok(vectors);
-        };
-        for block in position.first_block..position.first_block + position.blocks {
-            if let Some(vector) = reader.vector(block)? {
-                vectors.insert(reader.text_hash(block)?, vector);
-            }
-        }
-        Ok(vectors)
-    }
-
     /// The vector of a text that is published, or that a killed run was about to publish.
     async fn known_vector(&self, text: &str) -> Result<Option<Vec<f16>>, PipelineError> {
         let hash = TextHash::of(text);
@@ -227,6 +217,21 @@ impl BlockEmbedder {
             None => self.kept.find(hash).await,
         }
     }
+}
+
+/// The vectors, by the hash of their text, of a table in a segment that this run made: the snapshot
+/// that the run began with does not have them.
+fn vectors_of(
+    segment: &SegmentReader,
+    position: &Position,
+) -> Result<HashMap<TextHash, Vec<f16>>, PipelineError> {
+    let mut vectors = HashMap::new();
+    for block in position.first_block..position.first_block + position.blocks {
+        if let Some(vector) = segment.vector(block)? {
+            vectors.insert(segment.text_hash(block)?, vector);
+        }
+    }
+    Ok(vectors)
 }
 
 /// The summary's block as the segment keeps it.

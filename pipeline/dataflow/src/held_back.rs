@@ -139,6 +139,7 @@ pub fn restated(group: GroupId, published: &TableRecord, redact: Redact) -> Opti
         before: Some(Before::of(published, false)),
         known: is_searchable(published),
         failures: failures_of(published),
+        published_in: None,
         held: Held::default(),
         row: Some(WireRow(row)),
     })

@@ -161,10 +161,10 @@ pub struct Inputs {
     pub published: InputSession<Epoch, (GroupId, MemberId), isize>,
     /// The plans of groups that may have changed.
     pub plans: Input<Wire<GroupPlan>>,
-    /// Published groups that are described again from their rows, without a look at the lake: those
-    /// whose narrations have come, at the epoch that it is then, and those that settings cannot
-    /// reach.
-    pub published_again: Input<Work>,
+    /// Work that comes late, with all that it needs: tables whose narrations have come, at the epoch
+    /// that it is then, and groups that settings cannot reach. They are described again from their
+    /// published rows, without a look at the lake.
+    pub late: Input<Work>,
     /// Says which epoch begins next; the driver's alone.
     pub clock: Option<Input<()>>,
     /// Epochs before its frontier have begun.
@@ -187,7 +187,7 @@ impl Inputs {
             self.plans.send(Wire(plan));
         }
         for group in epoch.restated {
-            self.published_again.send(Work::Restate(group));
+            self.late.send(Work::Restate(group));
         }
         self.advance_to(number + 1);
         epoch.differences
@@ -202,11 +202,11 @@ impl Inputs {
         self.lake.advance_to(epoch);
         self.published.advance_to(epoch);
         self.plans.advance_to(epoch);
-        self.published_again.advance_to(epoch);
+        self.late.advance_to(epoch);
         self.lake.flush();
         self.published.flush();
         self.plans.flush();
-        self.published_again.flush();
+        self.late.flush();
     }
 }
 
@@ -215,7 +215,7 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
     let mut lake = InputSession::new();
     let mut published = InputSession::new();
     let mut plans = InputHandle::new();
-    let mut published_again = InputHandle::new();
+    let mut late = InputHandle::new();
     let mut clock: Input<()> = InputHandle::new();
     let (begun, done) = (ProbeHandle::new(), ProbeHandle::new());
     let worker_count = worker.peers();
@@ -225,14 +225,15 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         let lake = lake.to_collection(scope);
         let published = published.to_collection(scope);
         let plans = plans.to_stream(scope);
-        let again = published_again.to_stream(scope);
+        let late = late.to_stream(scope);
         clock.to_stream(scope).probe_with(&begun);
 
-        // What changed, and the work that makes of it; what is described again is work as well. It
-        // stays with the process that planned it, which knows what is published of the group.
+        // What changed, and the work that makes of it; what comes late is work as well. It stays
+        // with the process that planned it, which knows what is published of the group.
         let changes = changed_groups(lake, published, move |group| home.of_group(group));
-        let again = again.exchange(move |work: &Work| home.of_group(work.group()));
-        let work = select_work(changes.inner, plans, home).concat(again);
+        let plans = plans.exchange(move |plan: &Wire<GroupPlan>| home.of_group(plan.0.id));
+        let late = late.exchange(move |work: &Work| home.of_group(work.group()));
+        let work = select_work(changes.inner, plans).concat(late);
 
         // What the catalog knows of a group's files is not read again. The others are read wherever
         // a worker is free; tables come together where their group lives.
@@ -267,8 +268,7 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         });
         // From here on any process can go on with them.
         if worker_count > job.workers {
-            let here = worker_index as u64;
-            tables = tables.exchange(move |table: &TableDraft| table.route(here));
+            tables = tables.exchange(|table: &TableDraft| table.group.hash());
         }
 
         // Tables are described, with the narrations of their columns that there are.
@@ -351,7 +351,7 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         lake,
         published,
         plans,
-        published_again,
+        late,
         clock: Some(clock),
         begun,
         done,

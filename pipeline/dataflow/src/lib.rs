@@ -45,6 +45,7 @@ mod documents;
 mod draft;
 mod drive;
 mod embed;
+mod epoch_end;
 mod error;
 mod filtering;
 mod graph;

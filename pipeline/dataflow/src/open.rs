@@ -23,7 +23,6 @@ use crate::graph::MostTables;
 use crate::job::{Job, Stages};
 use crate::kept::KeptVectors;
 use crate::narrate::asking::Asking;
-use crate::narrate::awaiting::Awaiting;
 use crate::narrate::store::NarrationStore;
 use crate::options::{NarrateWith, RunOptions};
 use crate::progress::Progress;
@@ -205,7 +204,6 @@ impl Opening {
         published.keep_to(&share);
         let advanced = published.advance(index, snapshot, lake.url(), &settings, narrates, most);
         advanced.await?;
-        let awaiting = Arc::new(Awaiting::default());
         let narrations = match settings.narrator.clone() {
             Some(narrator) => Some(self.narrations(narrator).await),
             None => None,
@@ -215,7 +213,6 @@ impl Opening {
             Arc::new(Asking::new(
                 with,
                 Arc::clone(narrations),
-                Arc::clone(&awaiting),
                 Arc::clone(progress),
                 Arc::clone(&self.fatal),
                 options.stop.clone(),
@@ -250,7 +247,6 @@ impl Opening {
             assembler: Arc::new(Assembler {
                 lake: lake.clone(),
                 published: Arc::clone(published),
-                awaiting: Arc::clone(&awaiting),
                 settings: settings.fingerprint(),
                 narrates: terms.narrates,
                 resample_threshold: if is_uniform {
@@ -275,7 +271,6 @@ impl Opening {
                 options.embed_threads,
                 index.clone(),
                 Arc::clone(vectors),
-                awaiting,
                 Arc::clone(&kept),
                 Arc::clone(progress),
             )),

@@ -15,14 +15,13 @@ use limn_lake::{Filters, Ignored};
 use limn_models::EncoderRecord;
 use limn_segment::{CatalogEntry, Deletes, IndexStore, PublishError, SegmentEntry, Snapshot};
 use serde::{Deserialize, Serialize};
-use timely::container::CapacityContainerBuilder;
 use timely::dataflow::Stream;
 use timely::dataflow::channels::pact::Exchange;
-use timely::dataflow::operators::generic::Operator;
 use tokio::sync::{Mutex, oneshot};
 
 use crate::changes::Epoch;
 use crate::cluster::terms::Terms;
+use crate::epoch_end::{at_epoch_end, came_with};
 use crate::error::PipelineError;
 use crate::filtering::{put_into, remembered};
 use crate::graph::{Joins, MostTables};
@@ -62,32 +61,16 @@ pub struct PublishedEpoch {
 pub fn gather_epoch<'scope>(
     shards: Stream<'scope, Epoch, Vec<ShardResult>>,
 ) -> Stream<'scope, Epoch, Vec<Vec<ShardResult>>> {
-    shards.unary_frontier::<CapacityContainerBuilder<Vec<Vec<ShardResult>>>, _, _, _>(
+    at_epoch_end(
+        shards,
         Exchange::new(|_: &ShardResult| 0),
         "gather epoch",
-        |_capability, _info| {
-            let mut stash = BTreeMap::new();
-            move |(input, frontier), output| {
-                input.for_each_stamp(|capability, containers| {
-                    let Some(capability) = capability.retain_least(output.output_index()) else {
-                        return;
-                    };
-                    let entry = stash
-                        .entry(*capability.time())
-                        .or_insert_with(|| (capability, Vec::new()));
-                    entry
-                        .1
-                        .extend(containers.flat_map(|container| container.drain(..)));
-                });
-                while let Some(entry) = stash.first_entry() {
-                    if frontier.less_equal(entry.key()) {
-                        break;
-                    }
-                    let (capability, results) = entry.remove();
-                    output.session(&capability).give(results);
-                }
-            }
+        came_with,
+        |_, gathered: &mut Vec<ShardResult>, shard| {
+            gathered.push(shard);
+            None
         },
+        |_, gathered| [gathered],
     )
 }
 

@@ -15,14 +15,12 @@ use limn_segment::{
     TableContent, TableKey, TableRecord, TextHash, build_segment,
 };
 use serde::{Deserialize, Serialize};
-use timely::container::CapacityContainerBuilder;
 use timely::dataflow::Stream;
 use timely::dataflow::channels::pact::Exchange;
-use timely::dataflow::operators::Capability;
-use timely::dataflow::operators::generic::Operator;
 
 use crate::changes::Epoch;
 use crate::embed::EmbeddedTable;
+use crate::epoch_end::{at_epoch_end, came_with};
 use crate::error::PipelineError;
 use crate::kept::KeptVectors;
 use crate::narrate::awaiting::AwaitingTable;
@@ -175,44 +173,23 @@ pub fn batch_by_shard<'scope>(
         .shard(shards)
     };
     let route = shard_of.clone();
-    tables.unary_frontier::<CapacityContainerBuilder<Vec<(Epoch, ShardBatch)>>, _, _, _>(
+    at_epoch_end(
+        tables,
         Exchange::new(move |table: &EmbeddedTable| u64::from(route(table).0)),
         "batch by shard",
-        move |_capability, _info| {
-            let mut stash: HashMap<Epoch, (Capability<Epoch>, Stash)> = HashMap::new();
-            move |(input, frontier), output| {
-                input.for_each_stamp(|capability, containers| {
-                    let Some(capability) = capability.retain_least(output.output_index()) else {
-                        return;
-                    };
-                    let Some(limits) = limits() else {
-                        return;
-                    };
-                    let epoch = *capability.time();
-                    let (capability, waiting) = stash
-                        .entry(epoch)
-                        .or_insert_with(|| (capability, Stash::default()));
-                    for table in containers.flat_map(|container| container.drain(..)) {
-                        waiting.add(shard_of(&table).0, table, &limits.room);
-                        while let Some(batch) = waiting.overflow(limits.most_stashed) {
-                            output.session(&*capability).give((epoch, batch));
-                        }
-                    }
-                });
-                let closed: Vec<Epoch> = stash
-                    .keys()
-                    .copied()
-                    .filter(|epoch| !frontier.less_equal(epoch))
-                    .collect();
-                for epoch in closed {
-                    let Some((capability, waiting)) = stash.remove(&epoch) else {
-                        continue;
-                    };
-                    let batches = waiting.end().map(|batch| (epoch, batch));
-                    output.session(&capability).give_iterator(batches);
-                }
-            }
+        came_with,
+        move |epoch, waiting: &mut Stash, table| {
+            // None where the run has failed.
+            let Some(limits) = limits() else {
+                return Vec::new();
+            };
+            waiting.add(shard_of(&table).0, table, &limits.room);
+            let full = || waiting.overflow(limits.most_stashed);
+            std::iter::from_fn(full)
+                .map(|batch| (epoch, batch))
+                .collect()
         },
+        |epoch, waiting| waiting.end().map(move |batch| (epoch, batch)),
     )
 }
 

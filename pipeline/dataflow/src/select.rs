@@ -7,18 +7,19 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
-use timely::container::CapacityContainerBuilder;
 use timely::dataflow::Stream;
-use timely::dataflow::channels::pact::{Exchange, Pipeline};
-use timely::dataflow::operators::Capability;
-use timely::dataflow::operators::generic::Operator;
+use timely::dataflow::channels::pact::Pipeline;
+use timely::dataflow::operators::Concat;
+use timely::dataflow::operators::vec::Map;
 
 use crate::changes::{Change, Epoch, GroupId};
+use crate::epoch_end::at_epoch_end;
+use crate::narrate::awaiting::AwaitingTable;
 use crate::plan::GroupPlan;
 use crate::wire::Wire;
 
 /// A group with something to do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Work {
     /// Its tables are to be made from this plan.
     Describe(Wire<GroupPlan>),
@@ -32,9 +33,15 @@ pub enum Work {
     Narrate {
         /// The group.
         group: GroupId,
-        /// The groups under which the tables were published before this run; what this run has
-        /// published of the group is known besides.
+        /// The groups under which the tables were published before this run.
         published: Vec<GroupId>,
+    },
+    /// Likewise tables that this run has found to await narrations, which have come since.
+    Answered {
+        /// Their group.
+        group: GroupId,
+        /// The tables, with where this run has published them.
+        tables: Vec<AwaitingTable>,
     },
 }
 
@@ -43,7 +50,10 @@ impl Work {
     pub fn group(&self) -> GroupId {
         match self {
             Self::Describe(plan) => plan.0.id,
-            Self::Remove(group) | Self::Restate(group) | Self::Narrate { group, .. } => *group,
+            Self::Remove(group)
+            | Self::Restate(group)
+            | Self::Narrate { group, .. }
+            | Self::Answered { group, .. } => *group,
         }
     }
 }
@@ -72,87 +82,57 @@ impl Home {
     }
 }
 
-#[derive(Default)]
-struct EpochStash {
-    plans: HashMap<GroupId, Wire<GroupPlan>>,
-    changes: Vec<(GroupId, Change, isize)>,
-}
-
 /// One update of the collection of changed groups.
 pub type ChangeUpdate = ((GroupId, Change), Epoch, isize);
 
-/// Joins the changes of an epoch with its plans.
+/// What is known of an epoch's groups.
+#[derive(Default)]
+struct Selected {
+    plans: HashMap<GroupId, Wire<GroupPlan>>,
+    changes: Vec<(GroupId, Change)>,
+}
+
+/// A plan, or an update of what changed.
+enum Planned {
+    Plan(Wire<GroupPlan>),
+    Changed(ChangeUpdate),
+}
+
+/// Joins the changes of an epoch with its plans, both of which are where their group lives.
 pub fn select_work<'scope>(
     changes: Stream<'scope, Epoch, Vec<ChangeUpdate>>,
     plans: Stream<'scope, Epoch, Vec<Wire<GroupPlan>>>,
-    home: Home,
 ) -> Stream<'scope, Epoch, Vec<Work>> {
-    changes.binary_frontier::<_, CapacityContainerBuilder<Vec<Work>>, _, _, _, _>(
-        plans,
-        // A group's differences are where the group is.
+    let changes = changes.map(Planned::Changed);
+    at_epoch_end(
+        plans.map(Planned::Plan).concat(changes),
         Pipeline,
-        Exchange::new(move |plan: &Wire<GroupPlan>| home.of_group(plan.0.id)),
         "select work",
-        |_capability, _info| {
-            let mut stash: HashMap<Epoch, (Capability<Epoch>, EpochStash)> = HashMap::new();
-            move |(changes, changes_frontier), (plans, plans_frontier), output| {
-                let port = output.output_index();
-                changes.for_each_stamp(|capability, containers| {
-                    if let Some(capability) = capability.retain_least(port) {
-                        // Updates of several epochs may travel together: each one's own time
-                        // counts.
-                        for ((group, change), epoch, diff) in containers.flat_map(|c| c.drain(..)) {
-                            let entry = stash.entry(epoch).or_insert_with(|| {
-                                (capability.delayed(&epoch), EpochStash::default())
-                            });
-                            entry.1.changes.push((group, change, diff));
-                        }
-                    }
-                });
-                plans.for_each_stamp(|capability, containers| {
-                    if let Some(capability) = capability.retain_least(port) {
-                        let entry = stash
-                            .entry(*capability.time())
-                            .or_insert_with(|| (capability, EpochStash::default()));
-                        entry.1.plans.extend(
-                            containers
-                                .flat_map(|c| c.drain(..))
-                                .map(|plan| (plan.0.id, plan)),
-                        );
-                    }
-                });
-                let mut closed: Vec<Epoch> = stash
-                    .keys()
-                    .copied()
-                    .filter(|epoch| {
-                        !changes_frontier.less_equal(epoch) && !plans_frontier.less_equal(epoch)
-                    })
-                    .collect();
-                closed.sort_unstable();
-                for epoch in closed {
-                    let Some((capability, mut epoch_stash)) = stash.remove(&epoch) else {
-                        continue;
-                    };
-                    let mut session = output.session(&capability);
-                    for (group, change, diff) in epoch_stash.changes {
-                        if diff <= 0 {
-                            continue;
-                        }
-                        match (change, epoch_stash.plans.remove(&group)) {
-                            (Change::Removed, _) => session.give(Work::Remove(group)),
-                            (Change::Awaiting, plan) => {
-                                let mut published = plan.map_or_else(Vec::new, |p| p.0.takes_over);
-                                published.push(group);
-                                session.give(Work::Narrate { group, published });
-                            }
-                            (_, Some(plan)) => session.give(Work::Describe(plan)),
-                            // A change without a plan is the published side moving; the plan is
-                            // under way.
-                            (_, None) => {}
-                        }
-                    }
-                }
+        // Updates of several epochs may travel together.
+        |item, came_with| match item {
+            Planned::Plan(_) => came_with,
+            Planned::Changed((_, epoch, _)) => *epoch,
+        },
+        |_, selected: &mut Selected, item| {
+            match item {
+                Planned::Plan(plan) => drop(selected.plans.insert(plan.0.id, plan)),
+                Planned::Changed((change, _, diff)) if diff > 0 => selected.changes.push(change),
+                Planned::Changed(_) => {}
             }
+            None
+        },
+        |_, Selected { mut plans, changes }| {
+            let work = move |(group, change)| match (change, plans.remove(&group)) {
+                (Change::Removed, _) => Some(Work::Remove(group)),
+                (Change::Awaiting, plan) => {
+                    let mut published = plan.map_or_else(Vec::new, |plan| plan.0.takes_over);
+                    published.push(group);
+                    Some(Work::Narrate { group, published })
+                }
+                // Without a plan, the published side moved: the plan is under way.
+                (_, plan) => plan.map(Work::Describe),
+            };
+            changes.into_iter().filter_map(work)
         },
     )
 }

@@ -72,7 +72,6 @@ async fn assembler(rows: &[TableRecord]) -> (Assembler, IndexStore, Snapshot) {
     let assembler = Assembler {
         lake,
         published: Arc::new(published),
-        awaiting: Arc::default(),
         settings: settings.fingerprint(),
         narrates: false,
         resample_threshold: 0.0,

@@ -11,8 +11,9 @@ use tokio::sync::oneshot;
 
 use super::graph::GraphDriver;
 use super::sleep::step;
-use crate::changes::{Epoch, GroupId, MemberUpdate};
+use crate::changes::{Epoch, MemberUpdate};
 use crate::job::{Inputs, Job, Stages};
+use crate::narrate::awaiting::Answered;
 use crate::plan::{EpochPlan, Epochs};
 use crate::progress::Progress;
 use crate::publish::PublishedEpoch;
@@ -65,9 +66,9 @@ struct Driving {
 /// The second part of a round: the model is asked, and what it has answered is fed.
 struct Narrating {
     /// Groups all of whose narrations have come.
-    answered: Option<mpsc::Receiver<GroupId>>,
+    answered: Option<mpsc::Receiver<Answered>>,
     /// Those that are not fed yet, and how many tables they have.
-    ready: Vec<GroupId>,
+    ready: Vec<Answered>,
     tables: usize,
     last_fed: Instant,
 }
@@ -207,7 +208,7 @@ impl Driver {
         while let Some(answered) = &narrating.answered {
             match answered.try_recv() {
                 Ok(group) => {
-                    narrating.tables += asking.awaiting().tables(group);
+                    narrating.tables += group.tables.len();
                     narrating.ready.push(group);
                 }
                 Err(TryRecvError::Empty) => break,
@@ -221,11 +222,8 @@ impl Driver {
         if narrating.ready.is_empty() || !due || under_way >= self.epochs_in_flight {
             return;
         }
-        for group in narrating.ready.drain(..) {
-            self.inputs.published_again.send(Work::Narrate {
-                group,
-                published: Vec::new(),
-            });
+        for Answered { group, tables } in narrating.ready.drain(..) {
+            self.inputs.late.send(Work::Answered { group, tables });
         }
         (narrating.tables, narrating.last_fed) = (0, Instant::now());
         Progress::add(&progress.epochs_planned, 1);

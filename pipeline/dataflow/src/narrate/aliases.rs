@@ -13,16 +13,14 @@ use std::sync::Arc;
 use limn_formats::Held;
 use limn_segment::NarrationRecord;
 use serde::{Deserialize, Serialize};
-use timely::container::CapacityContainerBuilder;
 use timely::dataflow::Stream;
 use timely::dataflow::channels::pact::Exchange;
-use timely::dataflow::operators::Capability;
-use timely::dataflow::operators::generic::Operator;
 
 use super::ContextId;
 use super::store::{Narration, NarrationStore};
 use crate::changes::Epoch;
 use crate::draft::TableDraft;
+use crate::epoch_end::{at_epoch_end, came_with};
 
 /// A table with what is known of its columns.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -85,8 +83,6 @@ pub fn same_columns(old: &[&str], new: &[String]) -> Vec<Option<usize>> {
         .collect()
 }
 
-type Stash = BTreeMap<Epoch, (Capability<Epoch>, Vec<NarratedDraft>)>;
-
 /// Turns carried narrations into narrations of the new context. Tables that carry none pass at
 /// once; the others wait for their epoch to be complete, since another table may carry another
 /// text. `narrations` are those of the round under way.
@@ -95,43 +91,25 @@ pub fn settle_aliases<'scope>(
     narrations: impl Fn() -> Option<Arc<NarrationStore>> + 'static,
 ) -> Stream<'scope, Epoch, Vec<NarratedDraft>> {
     let here = tables.scope().worker().index();
-    tables.unary_frontier::<CapacityContainerBuilder<Vec<NarratedDraft>>, _, _, _>(
+    at_epoch_end(
+        tables,
         Exchange::new(move |table: &NarratedDraft| table.route(here)),
         "settle aliases",
-        move |_capability, _info| {
-            let mut stash = Stash::new();
-            move |(input, frontier), output| {
-                input.for_each_stamp(|capability, containers| {
-                    let Some(capability) = capability.retain_least(output.output_index()) else {
-                        return;
-                    };
-                    let epoch = *capability.time();
-                    for mut table in containers.flat_map(|container| container.drain(..)) {
-                        if table.carries() {
-                            // Files must be read for it to go on.
-                            table.draft.held = Held::default();
-                            let waiting = stash.entry(epoch);
-                            let waiting =
-                                waiting.or_insert_with(|| (capability.clone(), Vec::new()));
-                            waiting.1.push(table);
-                        } else {
-                            output.session(&capability).give(table);
-                        }
-                    }
-                });
-                while let Some(entry) = stash.first_entry() {
-                    if frontier.less_equal(entry.key()) {
-                        break;
-                    }
-                    let (capability, mut tables) = entry.remove();
-                    if let Some(store) = narrations() {
-                        settle(&mut tables, &store);
-                    }
-                    output
-                        .session(&capability)
-                        .give_iterator(tables.into_iter());
-                }
+        came_with,
+        |_, waiting: &mut Vec<NarratedDraft>, mut table| {
+            if !table.carries() {
+                return Some(table);
             }
+            // Files must be read for it to go on.
+            table.draft.held = Held::default();
+            waiting.push(table);
+            None
+        },
+        move |_, mut tables| {
+            if let Some(store) = narrations().filter(|_| !tables.is_empty()) {
+                settle(&mut tables, &store);
+            }
+            tables
         },
     )
 }

@@ -21,11 +21,10 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Duration, Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::awaiting::{Awaiting, AwaitingTable};
+use super::awaiting::{Answered, AwaitingTable};
 use super::store::NarrationStore;
 use super::wanted::{Open, Wanted};
 use super::{ContextId, context_of};
-use crate::changes::GroupId;
 use crate::error::{Fatal, PipelineError};
 use crate::options::NarrateWith;
 use crate::progress::Progress;
@@ -46,7 +45,6 @@ const FAILING_CONTEXTS: usize = 8;
 pub struct Asking {
     with: NarrateWith,
     store: Arc<NarrationStore>,
-    awaiting: Arc<Awaiting>,
     progress: Arc<Progress>,
     fatal: Arc<Fatal>,
     stop: CancellationToken,
@@ -111,7 +109,6 @@ impl Asking {
     pub fn new(
         with: NarrateWith,
         store: Arc<NarrationStore>,
-        awaiting: Arc<Awaiting>,
         progress: Arc<Progress>,
         fatal: Arc<Fatal>,
         stop: CancellationToken,
@@ -125,7 +122,6 @@ impl Asking {
             opened: OnceCell::new_with(open),
             with,
             store,
-            awaiting,
             progress,
             fatal,
             stop,
@@ -137,11 +133,6 @@ impl Asking {
     /// How the work is cut.
     pub fn cuts(&self) -> &NarrateWith {
         &self.with
-    }
-
-    /// The tables that await what is asked for.
-    pub fn awaiting(&self) -> &Awaiting {
-        &self.awaiting
     }
 
     /// What came of it so far.
@@ -175,8 +166,7 @@ impl Asking {
 
     /// Notes a published table, to be described again when its columns are narrated.
     pub fn want(&self, table: AwaitingTable) {
-        self.wanted().add(&table);
-        self.awaiting.add(table);
+        self.wanted().add(table);
     }
 
     /// Whether anything was noted that was not asked for yet.
@@ -186,7 +176,7 @@ impl Asking {
 
     /// Starts asking for what was noted. Groups are sent when all that they wait for was answered;
     /// the channel ends when there is nothing left to ask.
-    pub fn start(self: &Arc<Self>, runtime: &tokio::runtime::Handle) -> mpsc::Receiver<GroupId> {
+    pub fn start(self: &Arc<Self>, runtime: &tokio::runtime::Handle) -> mpsc::Receiver<Answered> {
         let (send, receive) = mpsc::channel();
         let asking = Arc::clone(self);
         let fatal = Arc::clone(&self.fatal);
@@ -205,7 +195,7 @@ impl Asking {
         receive
     }
 
-    async fn ask(&self, ready: &mpsc::Sender<GroupId>) -> Result<(), PipelineError> {
+    async fn ask(&self, ready: &mpsc::Sender<Answered>) -> Result<(), PipelineError> {
         let wanted = std::mem::take(&mut *self.wanted());
         self.store.refresh().await?;
         self.store.retain(&wanted.contexts().collect());

@@ -2,18 +2,20 @@
 //! tables that wait for them.
 
 use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::mpsc;
 
-use super::awaiting::AwaitingTable;
+use super::awaiting::{Answered, AwaitingTable};
 use super::store::NarrationStore;
 use super::{ContextId, context_of};
 use crate::changes::GroupId;
 
-/// The contexts that published tables await, with the groups of those tables.
+/// The contexts that published tables await, and these tables.
 #[derive(Default)]
 pub struct Wanted {
     contexts: BTreeMap<ContextId, Context>,
+    tables: HashMap<GroupId, Vec<AwaitingTable>>,
 }
 
 struct Context {
@@ -26,7 +28,7 @@ struct Context {
 
 impl Wanted {
     /// Notes a published table.
-    pub fn add(&mut self, table: &AwaitingTable) {
+    pub fn add(&mut self, table: AwaitingTable) {
         let context = self
             .contexts
             .entry(context_of(&table.columns))
@@ -38,6 +40,7 @@ impl Wanted {
             });
         context.groups.insert(table.group);
         context.tables += 1;
+        self.tables.entry(table.group).or_default().push(table);
     }
 
     /// Whether nothing is wanted.
@@ -54,24 +57,29 @@ impl Wanted {
 /// What is not answered yet, and whom it concerns.
 pub struct Open<'a> {
     contexts: BTreeMap<ContextId, Context>,
-    /// How many contexts with open columns a group waits for.
-    groups: HashMap<GroupId, usize>,
+    /// How many contexts with open columns a group waits for, and its tables.
+    groups: HashMap<GroupId, (usize, Vec<AwaitingTable>)>,
     /// Groups that wait for no more narrations are sent here.
-    ready: &'a mpsc::Sender<GroupId>,
+    ready: &'a mpsc::Sender<Answered>,
 }
 
 impl<'a> Open<'a> {
     /// What `store` lacks of what is wanted; groups that lack nothing are sent to `ready` at once.
     pub fn of(
-        Wanted { mut contexts }: Wanted,
+        Wanted {
+            mut contexts,
+            tables,
+        }: Wanted,
         store: &NarrationStore,
-        ready: &'a mpsc::Sender<GroupId>,
+        ready: &'a mpsc::Sender<Answered>,
     ) -> Self {
-        let mut groups: HashMap<GroupId, usize> = HashMap::new();
+        let of_group = |(group, tables)| (group, (0, tables));
+        let mut groups: HashMap<GroupId, (usize, Vec<AwaitingTable>)> =
+            tables.into_iter().map(of_group).collect();
         let mut closed = Vec::new();
         for (id, context) in &mut contexts {
             for group in &context.groups {
-                *groups.entry(*group).or_default() += 1;
+                groups.entry(*group).or_default().0 += 1;
             }
             // An alias may have come after the table was published.
             let known = store.known(*id, context.names.len());
@@ -127,13 +135,14 @@ impl<'a> Open<'a> {
             return;
         };
         for group in context.groups.drain() {
-            if let Some(waits_for) = self.groups.get_mut(&group) {
-                *waits_for -= 1;
-                if *waits_for == 0 {
-                    self.groups.remove(&group);
-                    // Nobody listens only when the run is being given up.
-                    let _ = self.ready.send(group);
-                }
+            let Entry::Occupied(mut waiting) = self.groups.entry(group) else {
+                continue;
+            };
+            waiting.get_mut().0 -= 1;
+            if waiting.get().0 == 0 {
+                let (_, tables) = waiting.remove();
+                // Nobody listens only when the run is being given up.
+                let _ = self.ready.send(Answered { group, tables });
             }
         }
     }
