@@ -327,6 +327,27 @@ fn columns_in_another_case_answer_as_their_own_names_do() {
 }
 
 #[test]
+fn a_table_that_is_fruitful_is_found_among_many_that_are_not() {
+    let barren: Vec<String> = (0..24).map(|at| format!("barren{at}.csv")).collect();
+    let rows: String = (0..40)
+        .map(|at| format!("\nLake {at},{}", at * 3))
+        .collect();
+    let fruitful = format!("lake,depth{rows}");
+    // Whatever is asked of one of them was asked of another.
+    let barren = barren.iter().map(|name| (name.as_str(), "k\n1\n"));
+    let files: Vec<(&str, &str)> = barren
+        .chain([("fruitful.csv", fruitful.as_str())])
+        .collect();
+    let made = Made::of(&files, &[]);
+    for seed in ["1", "2", "3", "4"] {
+        let out = format!("{seed}.jsonl");
+        let run = made.make(&out, &["-n", "60", "--seed", seed, "--max-tables", "4000"]);
+        run.code_is(0);
+        assert_eq!(made.questions(&out).len(), 60, "{seed}");
+    }
+}
+
+#[test]
 fn lakes_with_little_or_much_to_ask_about_end_in_a_clear_word() {
     // One table, of one row.
     let made = Made::of(&[("one.csv", "name,size\nx,5\n")], &[]);

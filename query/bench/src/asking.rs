@@ -11,6 +11,7 @@ use crate::by_model::{self, NotSaid, Way};
 use crate::datasheet::DATASHEET;
 use crate::keywords::{is_for_any, keywords};
 use crate::known_tables::{KnownTables, Verdict};
+use crate::passages::passages;
 use crate::question::{Context, Kind, Origin, Question};
 use crate::random::Draws;
 use crate::sample::Sample;
@@ -75,7 +76,7 @@ impl Asking<'_> {
     pub(crate) fn contexts(&self, seen: &HashSet<String>) -> Vec<Drawn> {
         let entry = &self.known_tables.entries[self.table];
         let passages = entry.contexts.iter().flat_map(|(source, text)| {
-            let passages = by_context::passages(text).into_iter().enumerate();
+            let passages = passages(text).into_iter().enumerate();
             passages.map(|(passage, text)| {
                 let source = source.clone();
                 (Context::Recorded { source, passage }, text)
@@ -262,11 +263,11 @@ impl Asking<'_> {
         kind: Kind,
     ) -> Result<Vec<String>, Rejected> {
         let known_tables = self.known_tables;
-        let has = |at: usize| {
-            let mut recorded = known_tables.entries[at].contexts.iter();
-            kind == Kind::Context
-                && recorded.any(|(_, text)| by_context::passages(text).contains(&request.context))
+        let with_passage = match kind {
+            Kind::Context => known_tables.with_passage(&request.context),
+            _ => &[],
         };
+        let has = |at: usize| with_passage.binary_search(&at).is_ok();
         let is_sure =
             |at: usize| at == self.table || known_tables.is_copy(at, self.table) || has(at);
         let (sure, others): (Vec<usize>, Vec<usize>) =

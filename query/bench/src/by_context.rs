@@ -17,9 +17,8 @@ use limn_retrieval::content_terms;
 
 use crate::by_model::{NotSaid, Way, answer, one_question};
 use crate::keywords::shared;
+use crate::passages::{LONGEST, passages};
 
-/// Characters of a context in a prompt and in a line.
-pub(crate) const CONTEXT: usize = 800;
 /// Times that a request is worded anew, at most.
 const REWORDINGS: usize = 2;
 /// Words that a prompt forbids, at most.
@@ -142,7 +141,7 @@ async fn invented(
     let own = format!("Question: {asked}\nAnswer:");
     let text = answer(model, INVENT, shown, own).await?;
     let lines = text.lines().map(str::trim).filter(|it| !it.is_empty());
-    let text = quote(&lines.collect::<Vec<_>>().join(" "), CONTEXT);
+    let text = quote(&lines.collect::<Vec<_>>().join(" "), LONGEST);
     match text.split_whitespace().count() > 5 {
         true => Ok(text),
         false => Err(NotSaid::NoContext),
@@ -170,28 +169,9 @@ pub(crate) async fn answers(
 
 /// A question as prompts show it: a model wrote it, of a text that may say anything.
 fn asked_for(question: &str) -> String {
-    format!("<question>\n{}\n</question>\n", quote(question, CONTEXT))
+    format!("<question>\n{}\n</question>\n", quote(question, LONGEST))
 }
 
 fn between(text: &str) -> String {
-    format!("<context>\n{}\n</context>\n", quote(text, CONTEXT))
-}
-
-/// The passages of a recorded text: whole paragraphs of [`CONTEXT`] characters together, longer
-/// ones cut. Short ones say too little to be asked for.
-pub(crate) fn passages(text: &str) -> Vec<String> {
-    let mut passages: Vec<String> = Vec::new();
-    for paragraph in text.split("\n\n") {
-        let paragraph = quote(paragraph.trim(), CONTEXT);
-        let length = paragraph.chars().count();
-        match passages.last_mut() {
-            Some(last) if last.chars().count() + length < CONTEXT => {
-                last.push('\n');
-                last.push_str(&paragraph);
-            }
-            _ => passages.push(paragraph),
-        }
-    }
-    passages.retain(|it| it.split_whitespace().count() > 5);
-    passages
+    format!("<context>\n{}\n</context>\n", quote(text, LONGEST))
 }

@@ -9,6 +9,7 @@ use limn_segment::{TableKey, TableRecord};
 use limn_sql::{Catalogue, Engine, Lake, Limits, SqlError};
 
 use crate::COLUMNS;
+use crate::passages::passages;
 use crate::statement::Statement;
 
 /// The tables of a snapshot, by name and lake.
@@ -20,6 +21,8 @@ pub struct KnownTables {
     engines: BTreeMap<String, Engine>,
     /// The words of what is known of each table, once they are needed.
     words: OnceLock<Vec<HashSet<String>>>,
+    /// By a passage of what is recorded, the tables that have it, in order; once they are needed.
+    passages: OnceLock<HashMap<String, Vec<usize>>>,
 }
 
 /// What is known of a table before it is read.
@@ -169,6 +172,7 @@ impl KnownTables {
             entries,
             by_column,
             words: OnceLock::new(),
+            passages: OnceLock::new(),
         }
     }
 
@@ -176,6 +180,24 @@ impl KnownTables {
     pub(crate) fn is_copy(&self, one: usize, other: usize) -> bool {
         let (one, other) = (&self.entries[one], &self.entries[other]);
         one.content.is_some() && one.content == other.content
+    }
+
+    /// The tables about which a passage is recorded, in order.
+    pub(crate) fn with_passage(&self, passage: &str) -> &[usize] {
+        let known = self.passages.get_or_init(|| {
+            let mut known: HashMap<String, Vec<usize>> = HashMap::new();
+            for (at, entry) in self.entries.iter().enumerate() {
+                let recorded = entry.contexts.iter();
+                for passage in recorded.flat_map(|(_, text)| passages(text)) {
+                    let tables = known.entry(passage).or_default();
+                    if tables.last() != Some(&at) {
+                        tables.push(at);
+                    }
+                }
+            }
+            known
+        });
+        known.get(passage).map_or(&[], Vec::as_slice)
     }
 
     /// The other tables by how much of a text is known of them, most first: each word counts for

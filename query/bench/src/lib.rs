@@ -46,6 +46,7 @@ mod draw;
 mod keywords;
 mod known_tables;
 mod make;
+mod passages;
 mod question;
 mod random;
 mod sample;

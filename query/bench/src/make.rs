@@ -24,7 +24,7 @@ use crate::{CONTEXTS, STATEMENTS};
 /// What the draws of a round are for, beside its statements.
 const ORDER: u64 = 1;
 const SAMPLE: u64 = 2;
-/// Visits without a new question after which there are no more: those to all tables, or so many.
+/// Visits without a new question after which there are no more, where those to all tables are fewer.
 const BARREN: usize = 10;
 /// Statements that are asked at the same time; with a model all of a visit, so that it has batches.
 const AT_ONCE: usize = 4;
@@ -274,12 +274,14 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
 
     fn is_over(&self, round: usize, barren: usize) -> Option<Ended> {
         let settings = self.settings;
+        // Each pass has an order of its own: so many visits in a row are to all tables.
+        let all_visited = 2 * self.tables.len() - 1;
         let is_over = [
             (self.there.questions >= settings.questions, Ended::Complete),
             (settings.stop.load(Ordering::Relaxed), Ended::Stopped),
             (self.start.elapsed() >= settings.time, Ended::Time),
             (round >= settings.visits, Ended::Visits),
-            (barren >= self.tables.len().max(BARREN), Ended::Exhausted),
+            (barren >= all_visited.max(BARREN), Ended::Exhausted),
         ];
         is_over
             .into_iter()

@@ -188,7 +188,10 @@ impl Earlier {
         for (at, line) in text.split_inclusive('\n').enumerate() {
             if !line.ends_with('\n') {
                 // What was interrupted begins as a question does; anything else is somebody's.
-                if line.starts_with(BEGINNING) || BEGINNING.starts_with(line) {
+                let is_whole = serde_json::from_str::<serde_json::Value>(line).is_ok();
+                let is_question = serde_json::from_str::<Question>(line).is_ok();
+                let begins_so = line.starts_with(BEGINNING) || BEGINNING.starts_with(line);
+                if begins_so && (is_question || !is_whole) {
                     break;
                 }
                 return Err(ResumeError::Foreign {
@@ -320,6 +323,16 @@ mod tests {
             Earlier::read("", "q", &origin()).unwrap(),
             Earlier::default()
         );
+    }
+
+    #[test]
+    fn a_question_of_another_kind_without_an_end_is_somebodys() {
+        let own = line(0, 0);
+        let other = "{\"question\": \"mine\", \"tables\": [\"t\"]}";
+        assert!(Earlier::read(other, "q.jsonl", &origin()).is_err());
+        assert!(Earlier::read(&(own.clone() + other), "q.jsonl", &origin()).is_err());
+        let interrupted = Earlier::read(own.trim_end(), "q.jsonl", &origin()).unwrap();
+        assert_eq!((interrupted.questions, interrupted.whole_bytes), (0, 0));
     }
 
     #[test]

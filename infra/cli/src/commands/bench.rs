@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use limn_bench::{
     Earlier, Ended, Kinds, KnownTables, Made, Mode, Origin, Question, Settings, make,
 };
+use limn_models::LanguageModel;
 use limn_segment::IndexStore;
 use limn_sql::Limits;
 use serde::Serialize;
@@ -172,7 +173,43 @@ struct Report {
     wanted: usize,
     #[serde(flatten)]
     made: Made,
+    /// What the model has done in this run, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<ModelUsage>,
     notes: Vec<&'static str>,
+}
+
+/// What a model has done.
+#[derive(Serialize)]
+struct ModelUsage {
+    prompts: u64,
+    prompt_tokens: u64,
+    generated_tokens: u64,
+    /// In the currency of the prices, where they are known.
+    cost: Option<f64>,
+}
+
+impl ModelUsage {
+    fn of(model: &dyn LanguageModel) -> ModelUsage {
+        let usage = model.usage();
+        ModelUsage {
+            prompts: usage.prompts,
+            prompt_tokens: usage.prompt_tokens,
+            generated_tokens: usage.generated_tokens,
+            cost: usage.cost,
+        }
+    }
+
+    fn line(&self) -> String {
+        let cost = self.cost.map(|cost| format!(", cost {cost:.4}"));
+        format!(
+            "{}, {} tokens read and {} written{}",
+            plural(self.prompts, "prompt"),
+            count(self.prompt_tokens),
+            count(self.generated_tokens),
+            cost.unwrap_or_default()
+        )
+    }
 }
 
 impl Report {
@@ -182,6 +219,7 @@ impl Report {
             seed: settings.origin.seed,
             snapshot: settings.origin.snapshot,
             wanted: settings.questions,
+            usage: settings.model.as_deref().map(ModelUsage::of),
             notes: notes(&settings.origin, made.ended),
             made,
         }
@@ -226,6 +264,9 @@ impl Report {
                 say(&format!("{what}: {}", by.collect::<Vec<_>>().join(", ")));
             }
         }
+        if let Some(usage) = &self.usage {
+            say(&format!("the model: {}", usage.line()));
+        }
         if let Some(failure) = &made.failure {
             say(&format!("the first failure: {}", one_line(failure)));
         }
@@ -259,14 +300,17 @@ fn words(cause: &str) -> &str {
     }
 }
 
+const NAMES: &str = "most questions by a model say columns' names as they are: those whose template ends in -reworded do not";
+
 fn notes(origin: &Origin, ended: Ended) -> Vec<&'static str> {
     let mut notes = match origin.mode {
         Mode::Template => vec![
             "questions from templates say columns and values nearly as the tables do: they are easier than people's",
             "content questions only: a template that asks for a table by its context could only repeat the context",
         ],
-        Mode::Model if origin.kinds == Kinds::Content => Vec::new(),
+        Mode::Model if origin.kinds == Kinds::Content => vec![NAMES],
         Mode::Model => vec![
+            NAMES,
             "which tables answer a question about contexts is the model's word",
             "invented contexts are in no index: questions about them show how far names, columns and rows stand in for contexts",
         ],
