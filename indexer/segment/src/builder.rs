@@ -283,10 +283,14 @@ impl SegmentWriter {
 
         let mut out = Layout::default();
         out.add(section::TEXTS, &texts);
-        out.add(section::TEXT_HASHES, &hashes);
-        drop((texts, hashes));
+        drop(texts);
         if let Some(values) = &values {
             out.add(section::FILE_VALUES, &values.by_file);
+        }
+        // From here on what is brought before questions come, side by side.
+        out.add(section::TEXT_HASHES, &hashes);
+        drop(hashes);
+        if let Some(values) = &values {
             out.add(section::VALUES, &values.by_value);
         }
         // The matrix begins after its header of 8 bytes.

@@ -248,14 +248,14 @@ impl SegmentReader {
         self.file.verify()
     }
 
-    /// Brings what questions read of every segment (words, values and vectors, no texts), in as few
-    /// requests as can be, and verifies it. Of a local segment it is read from the disk.
+    /// Brings what questions read of every segment (words, values, vectors and the texts' hashes),
+    /// in as few requests as can be, and verifies it. Of a local segment it is read from the disk.
     ///
     /// # Errors
     /// Those of reading the segment.
     pub fn bring(&self) -> Result<(), SegmentError> {
         let wanted = |name: &str| {
-            [section::VALUES, section::VECTORS].contains(&name)
+            [section::TEXT_HASHES, section::VALUES, section::VECTORS].contains(&name)
                 || name.starts_with(section::TANTIVY)
         };
         let sections = self.contents.sections.iter();

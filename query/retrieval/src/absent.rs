@@ -10,8 +10,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use limn_segment::TextHash;
 
-/// Words that are remembered; then all are forgotten.
+/// Words that are remembered of a whole corpus; then all are forgotten.
 const MOST: usize = 1 << 16;
+/// Of one that leaves tables out, of which a node may hold hundreds.
+const MOST_OF_A_VIEW: usize = 1 << 10;
 
 /// As what a word was looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,10 +37,34 @@ pub(crate) enum Looked {
 }
 
 /// The words.
-#[derive(Default)]
-pub(crate) struct Absent(Mutex<HashSet<(Looked, TextHash)>>);
+pub(crate) struct Absent {
+    words: Mutex<HashSet<(Looked, TextHash)>>,
+    most: usize,
+}
 
 impl Absent {
+    /// None, of a whole corpus.
+    pub(crate) fn of_all() -> Absent {
+        Absent {
+            words: Mutex::default(),
+            most: MOST,
+        }
+    }
+
+    /// None, of a corpus that leaves tables out.
+    pub(crate) fn of_a_view() -> Absent {
+        Absent {
+            most: MOST_OF_A_VIEW,
+            ..Absent::of_all()
+        }
+    }
+
+    /// What the words take at most.
+    pub(crate) fn bytes(&self) -> usize {
+        // A set has up to twice as many places as words, each with a byte of its own.
+        2 * self.most * (size_of::<(Looked, TextHash)>() + 1)
+    }
+
     /// Whether a word was looked for in vain.
     pub(crate) fn has(&self, word: &str, looked: Looked) -> bool {
         self.words().contains(&(looked, TextHash::of(word)))
@@ -47,7 +73,7 @@ impl Absent {
     /// Remembers a word.
     pub(crate) fn add(&self, word: &str, looked: Looked) {
         let mut words = self.words();
-        if words.len() >= MOST {
+        if words.len() >= self.most {
             words.clear();
         }
         words.insert((looked, TextHash::of(word)));
@@ -55,6 +81,6 @@ impl Absent {
 
     fn words(&self) -> MutexGuard<'_, HashSet<(Looked, TextHash)>> {
         // A poisoned lock guards a set to which words are added whole.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.words.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

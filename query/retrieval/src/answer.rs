@@ -243,6 +243,9 @@ pub struct RankedTable {
     pub joined: Option<JoinedBy>,
     /// The table's number in the searcher.
     pub(crate) table: u32,
-    /// Which of the known terms it has, by their places; all in plain mode, which does not count.
+    /// Which of the known terms it or a copy has, by their places; all in plain mode, which does
+    /// not count.
     pub(crate) held: u64,
+    /// Whether the question names it or a copy: its score is 1.
+    pub(crate) is_named: bool,
 }

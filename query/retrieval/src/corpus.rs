@@ -217,7 +217,8 @@ impl Corpus {
         let (is_here, is_warm) = (Arc::clone(&self.is_here), Arc::clone(&self.is_warm));
         let copies = self.copies.restricted(&kept);
         Corpus {
-            absent: Some(Absent::default()),
+            absent: Some(Absent::of_a_view()),
+            absent_forms: Absent::of_a_view(),
             ..Self::of(opened, tables, copies, values, is_here, is_warm)
         }
     }
@@ -274,7 +275,7 @@ impl Corpus {
             shared: OnceLock::new(),
             looking: Mutex::default(),
             absent: None,
-            absent_forms: Absent::default(),
+            absent_forms: Absent::of_all(),
         }
     }
 
@@ -372,8 +373,12 @@ impl Corpus {
 
     /// What it takes beside what open segments hold.
     pub(crate) fn own_bytes(&self) -> usize {
-        let of_a_table = size_of::<Table>() + FIELDS * size_of::<f32>();
-        self.tables.len() * of_a_table + self.blocks * size_of::<u32>() + self.copies.bytes()
+        // What shared texts leave of a table's length is a number more.
+        let of_a_table = size_of::<Table>() + (FIELDS + 1) * size_of::<f32>();
+        let absent = self.absent.iter().chain([&self.absent_forms]);
+        let absent: usize = absent.map(Absent::bytes).sum();
+        let of_blocks = self.blocks * size_of::<u32>();
+        self.tables.len() * of_a_table + of_blocks + self.copies.bytes() + absent
     }
 
     /// Does one thing and at the same time another, where the corpus is so large that this is worth

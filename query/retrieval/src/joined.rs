@@ -40,7 +40,13 @@ pub struct JoinedBy {
 }
 
 impl JoinedBy {
-    /// By an edge, with the bonus yet to be told.
+    /// Whether it has words of the question that those before it lack.
+    #[must_use]
+    pub fn adds_words(&self) -> bool {
+        self.bonus > BONUS + 1e-6
+    }
+
+    /// By an edge, with the bonus not yet computed.
     fn of(edge: &JoinRecord, partner: &TableKey) -> JoinedBy {
         let (columns, partner_columns) = match edge.right == partner.name {
             true => (&edge.left_columns, &edge.right_columns),

@@ -1,5 +1,6 @@
 //! The searcher: one snapshot, opened for questions.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use limn_models::Embedder;
@@ -21,8 +22,8 @@ use crate::grade::Grade;
 use crate::judge::{TableText, Verdict, Verdicts, order, table_text};
 use crate::learned::Weights;
 use crate::notes::lacked;
-use crate::question::Question;
 use crate::selection::Selection;
+use crate::shared::shared;
 use crate::shortened::of_short;
 use crate::sums::Scratch;
 use crate::texts::Texts;
@@ -121,9 +122,9 @@ impl Searcher {
     /// tables there are. Nothing that it says depends on a table that is not kept. (Times may: it
     /// reads the same segments.)
     ///
-    /// Open segments and the embedder are shared. Its own are about 24 bytes a kept table and 4
-    /// bytes a block of the segments that hold one; others are not part of it. Making it looks at
-    /// every table.
+    /// Open segments and the embedder are shared. Its own are about 28 bytes a kept table, 4 bytes a
+    /// block of the segments that hold one, and 100 kB; others are not part of it. Making it looks
+    /// at every table.
     #[must_use]
     pub fn restricted(&self, keep: impl Fn(&TableKey) -> bool, values: Values) -> Searcher {
         Searcher {
@@ -181,6 +182,12 @@ impl Searcher {
             .tables
             .iter()
             .any(|table| self.corpus.name(table) == name)
+    }
+
+    /// The names of the live tables of all lakes.
+    pub fn names(&self) -> HashSet<&str> {
+        let tables = self.corpus.tables.iter();
+        tables.map(|table| self.corpus.name(table)).collect()
     }
 
     /// The live tables, in the order of their numbers.
@@ -255,11 +262,15 @@ impl Searcher {
     }
 
     /// Brings what questions read of remote segments, many segments at a time, if all of them have
-    /// room in the cache. Questions need not wait for it: they read what is not here yet. What
-    /// cannot be read is logged.
+    /// room in the cache, and looks up which texts many tables have. Questions need not wait for it:
+    /// they read what is not here yet. What cannot be read is logged.
     pub fn bring(&self) {
-        if bring(&self.corpus, self.cache.as_ref()) {
-            self.corpus.is_here();
+        if !bring(&self.corpus, self.cache.as_ref()) {
+            return;
+        }
+        self.corpus.is_here();
+        if let Err(error) = shared(&self.corpus) {
+            tracing::warn!(%error, "the texts that many tables have are not known: questions look them up");
         }
     }
 
@@ -298,10 +309,11 @@ impl Searcher {
             ranking,
             vector,
             found,
+            question,
             ..
         } = self.rank_with(query, verdicts)?;
         let grade = best_grade(&ranking.tables);
-        let lacked = lacked(&Question::new(&query.text, false), &found, &ranking.tables);
+        let lacked = lacked(&question, &found, &ranking.tables);
         let mut results = Vec::with_capacity(ranking.tables.len());
         let sought = found.sought();
         let _span = info_span!(target: TRACE, "evidence").entered();
@@ -354,17 +366,7 @@ impl Searcher {
     /// # Errors
     /// As [`Searcher::search`].
     pub fn rank(&self, query: &Query) -> Result<Ranking, RetrievalError> {
-        self.rank_knowing(query, &mut Verdicts::new())
-    }
-
-    /// As [`rank`](Self::rank), with verdicts of the same question that are known already; those of
-    /// this search are added.
-    pub(crate) fn rank_knowing(
-        &self,
-        query: &Query,
-        verdicts: &mut Verdicts,
-    ) -> Result<Ranking, RetrievalError> {
-        Ok(self.rank_with(query, verdicts)?.ranking)
+        Ok(self.rank_with(query, &mut Verdicts::new())?.ranking)
     }
 
     /// What a judge reads of the first candidates, in the order of the ranking without a judge;
@@ -391,7 +393,9 @@ impl Searcher {
         texts.collect()
     }
 
-    fn rank_with(
+    /// The ranking and what it was made with, with verdicts of the same question that are known
+    /// already; those of this search are added.
+    pub(crate) fn rank_with(
         &self,
         query: &Query,
         verdicts: &mut Verdicts,
@@ -403,6 +407,7 @@ impl Searcher {
             vector,
             found,
             place,
+            ..
         } = &mut candidates;
         if let Some(judge) = &query.judge {
             let _span = info_span!(target: TRACE, "judge").entered();

@@ -8,9 +8,9 @@
 //! elsewhere, and takes no part in how rare the word is; the text is in no length, and is not looked
 //! for by its meaning.
 //!
-//! What is the same is told by the hashes of the blocks' texts, over the live tables of a corpus:
-//! it does not depend on how tables are spread over segments, nor on when they came. Only hashes of
-//! blocks are read of which more than [`FEW`] tables have one of the same lengths.
+//! What is the same is known by the hashes of the blocks' texts, over the live tables of a corpus:
+//! it does not depend on how tables are spread over segments, nor on when they came. Hashes are read
+//! of blocks as long as more than [`FEW`] others: of a large lake, of nearly all.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
@@ -108,16 +108,21 @@ fn find(corpus: &Corpus) -> Result<Option<Shared>, RetrievalError> {
     let mut places: Vec<Place> = many.flatten().collect();
     // Hashes are read where they lie, one after the other.
     places.sort_unstable();
-    let mut same: HashMap<TextHash, Vec<Place>> = HashMap::new();
-    for place in places {
+    let hashed = places.into_iter().map(|place| {
         let hash = corpus.segments[place.0].reader.text_hash(place.1)?;
-        same.entry(hash).or_default().push(place);
-    }
+        Ok((hash, place))
+    });
+    let mut same: Vec<(TextHash, Place)> = hashed.collect::<Result<_, RetrievalError>>()?;
+    same.sort_unstable();
     let all = corpus.copies.count(0..corpus.tables.len() as u32);
     let mut norms_of = vec![HashMap::new(); corpus.segments.len()];
     let mut any = false;
-    for places in same.into_values() {
-        let tables = tables(corpus, &places);
+    for places in same.chunk_by(|a, b| a.0 == b.0) {
+        let places = places.iter().map(|(_, place)| *place);
+        if places.len() <= FEW {
+            continue;
+        }
+        let tables = corpus.copies.count(places.clone().map(|place| place.2));
         if tables <= FEW {
             continue;
         }
@@ -143,11 +148,6 @@ fn find(corpus: &Corpus) -> Result<Option<Shared>, RetrievalError> {
             norms_of,
         }
     }))
-}
-
-/// How many tables places are of.
-fn tables(corpus: &Corpus, places: &[Place]) -> usize {
-    corpus.copies.count(places.iter().map(|place| place.2))
 }
 
 /// What a text counts that so many of all tables have: 1 where they are few, 0 where all have it.

@@ -103,6 +103,10 @@ fn opened(reader: Arc<SegmentReader>, deletes: Deletes) -> Opened {
 
 /// A searcher over the tables, spread over `shards` shards of up to two segments each.
 fn searcher(tables: &[TableBlocks], shards: u32) -> Searcher {
+    searcher_with(tables, shards, Arc::new(HashedWords))
+}
+
+fn searcher_with(tables: &[TableBlocks], shards: u32, embedder: Arc<dyn Embedder>) -> Searcher {
     let mut by_segment: BTreeMap<(u32, bool), Vec<TableBlocks>> = BTreeMap::new();
     for table in tables {
         let shard = table.table.shard(shards).0;
@@ -116,7 +120,7 @@ fn searcher(tables: &[TableBlocks], shards: u32) -> Searcher {
         .into_iter()
         .map(|((shard, _), tables)| opened(segment(tables, shard).0, Deletes::none()))
         .collect();
-    Searcher::from_segments(opened, snapshot(), Arc::new(HashedWords))
+    Searcher::from_segments(opened, snapshot(), embedder)
 }
 
 fn query(text: &str, k: usize, mode: Mode) -> Query {

@@ -228,12 +228,9 @@ async fn calibrate(args: EvalArgs, mut questions: Vec<EvalQuestion>) -> anyhow::
     if all == 0 {
         bail!("the file has no question that names tables: a judge is calibrated on those");
     }
-    questions.retain(|question| {
-        question
-            .tables
-            .iter()
-            .any(|table| searcher.has_table(table))
-    });
+    let names = searcher.names();
+    let is_there = |table: &String| names.contains(table.as_str());
+    questions.retain(|question| question.tables.iter().any(is_there));
     match all - questions.len() {
         0 => {}
         left_out if left_out < all => notes.push(format!(

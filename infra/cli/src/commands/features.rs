@@ -14,9 +14,9 @@ pub fn save_features(
     questions: &[EvalQuestion],
     options: &EvalOptions,
 ) -> anyhow::Result<()> {
-    let mut lines = Vec::new();
+    let (names, mut lines) = (searcher.names(), Vec::new());
     for question in questions {
-        let kept = features(searcher, question, &options.query)?;
+        let kept = features(searcher, &names, question, &options.query)?;
         serde_json::to_writer(&mut lines, &kept)?;
         lines.push(b'\n');
     }

@@ -4,9 +4,6 @@ use limn_retrieval::{Hit, Share};
 
 use crate::text::one_line;
 
-/// What a place counts more by a join alone.
-const JOINS: f32 = 0.1;
-
 /// The lines that say why a table has its score, and its place where it joins one before it.
 pub fn lines(hit: &Hit) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -17,7 +14,7 @@ pub fn lines(hit: &Hit) -> Vec<String> {
     if let Some(joined) = &hit.joined {
         let partner = one_line(&joined.partner);
         let bonus = joined.bonus;
-        let adds = match bonus > JOINS + 1e-6 {
+        let adds = match joined.adds_words() {
             true => ", and has words that those before it lack",
             false => "",
         };

@@ -7,16 +7,21 @@ use limn_segment::Field;
 use serde::Serialize;
 
 use super::EvalQuestion;
-use crate::answer::{Query, RankedTable};
+use crate::answer::{Mode, Query, RankedTable};
 use crate::corpus::Corpus;
+use crate::deadline::Deadline;
 use crate::error::RetrievalError;
+use crate::inflected::languages;
 use crate::lexical::Found;
 use crate::question::Question;
 use crate::searcher::{Candidates, Searcher};
+use crate::shared::shared;
 use crate::shortened::ShortForm;
 
 /// Tables that are ranked to tell the places of those that lie behind the tables of an answer.
 const RANKED: usize = 1_000;
+/// Of words in a text that many tables have, which counts less than one of their own.
+const SHARED: &str = "shared";
 /// Words that a reason names.
 const NAMED: usize = 5;
 
@@ -49,8 +54,9 @@ pub struct Standing {
     pub by_words: Option<usize>,
     /// Its place by meaning alone, likewise.
     pub by_meaning: Option<usize>,
-    /// The question's words that it has, by field: `names`, `rows`, `contexts` or `cells`. Values
-    /// that are kept as hashes are in none.
+    /// The question's words that it has, by field: `names`, `rows`, `contexts`, `cells`, or
+    /// `shared` where they are in a text that many tables have. Values that are kept as hashes are
+    /// in none.
     pub words: ByField,
     /// The question's words that other tables have and it lacks.
     pub lacks: Vec<String>,
@@ -76,6 +82,7 @@ pub fn explain(
     let Candidates {
         ranking,
         found: known,
+        question: asked,
         ..
     } = searcher.candidates(&query, 0)?;
     let deep = Query {
@@ -84,7 +91,11 @@ pub fn explain(
     };
     let answer = &ranking.tables;
     let deep = searcher.candidates(&deep, 0)?.ranking.tables;
-    let words = Words::of(&query.text, &known);
+    let forms = |term: &String| match query.mode {
+        Mode::Limn => forms(searcher.corpus(), &asked, term),
+        Mode::Plain => Ok(vec![term.clone()]),
+    };
+    let words = Words::of(&asked, &known, forms)?;
     let standing = |name: &str| -> Result<Option<Standing>, RetrievalError> {
         let is_it = |it: &RankedTable| it.key.name == name || it.copies.iter().any(|at| at == name);
         let in_deep = deep.iter().position(is_it);
@@ -182,15 +193,19 @@ impl Standing {
     }
 }
 
-/// The known words of a question: as written, and the term that is looked up; then short forms.
+/// The known words of a question: as written, and the terms that are looked up, in the languages of
+/// the index; then short forms.
 struct Words {
-    known: Vec<(String, String)>,
+    known: Vec<(String, Vec<String>)>,
     short: Vec<ShortForm>,
 }
 
 impl Words {
-    fn of(text: &str, found: &Found) -> Words {
-        let question = Question::new(text, false);
+    fn of(
+        question: &Question,
+        found: &Found,
+        forms: impl Fn(&String) -> Result<Vec<String>, RetrievalError>,
+    ) -> Result<Words, RetrievalError> {
         let written = |term: &String| {
             let meant = found.meant.iter().find(|it| it.term == *term);
             let meant = meant.map(|it| format!("{} (as {})", it.written, it.word));
@@ -200,12 +215,11 @@ impl Words {
             meant.or(word).unwrap_or_else(|| term.clone())
         };
         let known = found.known.iter();
-        Words {
-            known: known
-                .map(|(term, _)| (written(term), term.clone()))
-                .collect(),
+        let known = known.map(|(term, _)| Ok((written(term), forms(term)?)));
+        Ok(Words {
+            known: known.collect::<Result<_, RetrievalError>>()?,
             short: found.short.clone(),
-        }
+        })
     }
 
     /// Those that a table has, by field, and those that it lacks.
@@ -215,23 +229,23 @@ impl Words {
         number: u32,
     ) -> Result<(ByField, Vec<String>), RetrievalError> {
         let (mut words, mut lacks) = (ByField::new(), Vec::new());
-        for (written, term) in &self.known {
-            let fields = fields_with(corpus, number, term)?;
+        for (written, terms) in &self.known {
+            let fields = fields_with(corpus, number, terms)?;
             if fields.is_empty() {
                 lacks.push(written.clone());
             }
             for field in fields {
-                words
-                    .entry(Field::name(field))
-                    .or_default()
-                    .push(written.clone());
+                words.entry(field).or_default().push(written.clone());
             }
         }
         let has = |words: &ByField, word: &String| words.values().flatten().any(|it| it == word);
         for form in self.short.iter().filter(|it| it.is_guessed(number)) {
             let written = form.written.to_lowercase();
             let is_own = has(&words, &written);
-            if !is_own && fields_with(corpus, number, &form.term)?.contains(&Field::Names) {
+            if !is_own
+                && fields_with(corpus, number, std::slice::from_ref(&form.term))?
+                    .contains(&Field::Names.name())
+            {
                 lacks.retain(|word| *word != written);
                 words
                     .entry(Field::name(Field::Names))
@@ -250,19 +264,46 @@ fn number_of(corpus: &Corpus, name: &str) -> Option<u32> {
     u32::try_from(at).ok()
 }
 
-/// The fields in which a table has a term.
-fn fields_with(corpus: &Corpus, number: u32, term: &str) -> Result<Vec<Field>, RetrievalError> {
-    let segment = corpus.segment_of(&corpus.tables[number as usize]);
+/// A term of a question, and the marked ones that it is looked up as in an index's languages.
+pub(super) fn forms(
+    corpus: &Corpus,
+    question: &Question,
+    term: &String,
+) -> Result<Vec<String>, RetrievalError> {
+    let marked = question
+        .spellings
+        .marked(term, languages(corpus, Deadline(None))?);
+    Ok([term.clone()].into_iter().chain(marked).collect())
+}
+
+/// The fields in which a table has one of these terms; [`SHARED`] where only texts that many tables have do.
+fn fields_with(
+    corpus: &Corpus,
+    number: u32,
+    terms: &[String],
+) -> Result<Vec<&'static str>, RetrievalError> {
+    let place = corpus.segment_number(&corpus.tables[number as usize]);
+    let (segment, shared) = (&corpus.segments[place], shared(corpus)?);
+    let is_shared = |block: u32| shared.is_some_and(|it| it.has(place, block));
     let mut fields = Vec::new();
     for field in Field::ALL {
-        let mut has = false;
-        let table_of = |block: &u32| segment.table_of[*block as usize];
+        let (mut has, mut has_shared) = (false, false);
         let mut visit = |blocks: &[u32], _: &[u32]| {
-            has |= blocks.iter().any(|block| table_of(block) == number);
+            let of_table = |block: &&u32| segment.table_of[**block as usize] == number;
+            for block in blocks.iter().filter(of_table) {
+                match is_shared(*block) {
+                    true => has_shared = true,
+                    false => has = true,
+                }
+            }
         };
-        segment.reader.posting_runs(field, term, &mut visit)?;
+        for term in terms {
+            segment.reader.posting_runs(field, term, &mut visit)?;
+        }
         if has {
-            fields.push(field);
+            fields.push(field.name());
+        } else if has_shared {
+            fields.push(SHARED);
         }
     }
     Ok(fields)

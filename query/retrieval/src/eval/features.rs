@@ -3,18 +3,20 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use limn_segment::{BlockKind, Field, SegmentError};
+use limn_segment::{BlockKind, Field};
 use serde::Serialize;
 
 use super::EvalQuestion;
+use super::explain::forms;
 use crate::answer::{Query, RankedTable};
 use crate::corpus::Corpus;
 use crate::error::RetrievalError;
 use crate::learned::{Features, Weights, own_name};
 use crate::lexical::Found;
+use crate::question::Question;
 use crate::searcher::{Candidates, Searcher};
 use crate::semantic::kind_cosines;
-use crate::shared::shared;
+use crate::shared::{Shared, shared};
 use crate::sums::HELD;
 
 /// Candidates of a question, at most.
@@ -40,7 +42,7 @@ pub struct QuestionFeatures {
 pub struct CandidateFeatures {
     /// The table; of copies the one that is needed, where one of them is.
     pub table: String,
-    /// What the formula says of it, without features.
+    /// What the formula says of it, without features; 1 where the question names it.
     pub score: f32,
     /// Whether the question names it: it comes before those that it does not name.
     pub is_named: bool,
@@ -60,7 +62,8 @@ pub struct Traits {
     /// Its best cosine by kind of text: `schema`, `rows`, `context`; of those that it has.
     pub cosines: BTreeMap<&'static str, f32>,
     /// The share of the question's words, by what they are worth, that each field has: `names`,
-    /// `rows`, `contexts`, `cells`. Values that are kept as hashes are in none.
+    /// `rows`, `contexts`, `cells`. Values that are kept as hashes are in none, nor are texts that
+    /// many tables have.
     pub coverage: BTreeMap<&'static str, f32>,
     /// How much of the question it has as a whole: names and values ([`Hit::exact`](crate::Hit)).
     pub wholes: usize,
@@ -72,12 +75,14 @@ pub struct Traits {
     pub copies: usize,
 }
 
-/// The candidates of a question with their features, of tables ranked one by one.
+/// The candidates of a question with their features, of tables ranked one by one; `names` are those
+/// of the searcher's [tables](Searcher::names).
 ///
 /// # Errors
 /// As [`Searcher::search`].
 pub fn features(
     searcher: &Searcher,
+    names: &HashSet<&str>,
     question: &EvalQuestion,
     query: &Query,
 ) -> Result<QuestionFeatures, RetrievalError> {
@@ -92,13 +97,13 @@ pub fn features(
         ranking,
         found,
         vector,
+        question: asked,
         ..
     } = searcher.candidates(&query, MOST)?;
     let corpus = searcher.corpus();
     let shared = shared(corpus)?;
-    let mut by_field = held_by_field(corpus, &ranking.tables, &found)?;
+    let mut by_field = held_by_field((corpus, shared), &ranking.tables, (&found, &asked))?;
     let grams = grams(&query.text);
-    let named = found.wholes.named();
     let mut candidate = |it: RankedTable| {
         let table = &corpus.tables[it.table as usize];
         let held = by_field.remove(&it.table).unwrap_or_default();
@@ -122,7 +127,7 @@ pub fn features(
         };
         let needed = it.copies.iter().find(|it| question.tables.contains(it));
         Ok(CandidateFeatures {
-            is_named: named.iter().any(|(table, _)| *table == it.table),
+            is_named: it.is_named,
             table: needed.unwrap_or(&it.key.name).clone(),
             score: it.score,
             features: it.features,
@@ -132,7 +137,7 @@ pub fn features(
     let candidates = ranking.tables.into_iter().map(&mut candidate);
     let candidates = candidates.collect::<Result<_, RetrievalError>>()?;
     let missing = question.tables.iter();
-    let missing = missing.filter(|it| !searcher.has_table(it));
+    let missing = missing.filter(|it| !names.contains(it.as_str()));
     Ok(QuestionFeatures {
         question: query.text,
         gold: question.tables.clone(),
@@ -144,17 +149,22 @@ pub fn features(
 /// The terms that tables have in each field, as bits by their places among those that are known: by
 /// the tables' numbers. Reads the postings of each term once.
 fn held_by_field(
-    corpus: &Corpus,
+    (corpus, shared): (&Corpus, Option<&Shared>),
     tables: &[RankedTable],
-    found: &Found,
-) -> Result<BTreeMap<u32, [u64; Field::ALL.len()]>, SegmentError> {
+    (found, question): (&Found, &Question),
+) -> Result<BTreeMap<u32, [u64; Field::ALL.len()]>, RetrievalError> {
     let none = [0; Field::ALL.len()];
     let mut held: BTreeMap<u32, _> = tables.iter().map(|it| (it.table, none)).collect();
-    for segment in &corpus.segments {
-        for (at, (term, _)) in found.known.iter().take(HELD).enumerate() {
+    let known = found.known.iter().take(HELD);
+    let forms = known.map(|(term, _)| forms(corpus, question, term));
+    let forms: Vec<Vec<String>> = forms.collect::<Result<_, _>>()?;
+    for (number, segment) in corpus.segments.iter().enumerate() {
+        let is_own = |block: &&u32| shared.is_none_or(|it| !it.has(number, **block));
+        let terms = forms.iter().enumerate();
+        for (at, term) in terms.flat_map(|(at, terms)| terms.iter().map(move |it| (at, it))) {
             for field in Field::ALL {
                 let mut visit = |blocks: &[u32], _: &[u32]| {
-                    for block in blocks {
+                    for block in blocks.iter().filter(is_own) {
                         if let Some(held) = held.get_mut(&segment.table_of[*block as usize]) {
                             held[field.index()] |= 1 << at;
                         }

@@ -229,11 +229,12 @@ pub fn evaluate(
     };
     let ask = |at: usize, k: usize, vector: Option<Vec<f32>>| -> Result<_, RetrievalError> {
         let mut known = verdicts[at].lock().unwrap_or_else(PoisonError::into_inner);
-        let ranking = searcher.rank_knowing(&query(at, k, vector), &mut known)?;
-        let graded = GradedAnswer::of(&ranking.tables, searcher.table_count());
-        let tables = ranking.tables.into_iter();
+        let ranked = searcher.rank_with(&query(at, k, vector), &mut known)?;
+        let tables = ranked.ranking.tables;
+        let graded = GradedAnswer::of(&tables, searcher.table_count());
+        let tables = tables.into_iter();
         let found = tables.flat_map(|table| names(table, &questions[at]));
-        Ok((found.collect::<Vec<String>>(), graded))
+        Ok((found.collect::<Vec<String>>(), graded, ranked.vector))
     };
     let embed = |at: usize| searcher.embed(&questions[at].question);
     let given: Option<Vec<Vec<f32>>> = options
@@ -250,11 +251,8 @@ pub fn evaluate(
     let start = Instant::now();
     let asked = in_parallel(questions.len(), options.threads, |at| {
         let began = Instant::now();
-        let vector = match &given {
-            Some(given) => given[at].clone(),
-            None => embed(at)?,
-        };
-        let (found, graded) = ask(at, timed, Some(vector.clone()))?;
+        let vector = given.as_ref().map(|given| given[at].clone());
+        let (found, graded, vector) = ask(at, timed, vector)?;
         options.asked();
         Ok((began.elapsed().as_secs_f64() * 1e3, vector, (found, graded)))
     })?;
@@ -269,7 +267,9 @@ pub fn evaluate(
             asked.iter().map(|(.., (found, _))| found.clone()).collect()
         } else {
             in_parallel(questions.len(), options.threads, |at| {
-                Ok(ask(at, k, Some(asked[at].1.clone()))?.0)
+                // None where there was nothing to search.
+                let vector = Some(asked[at].1.clone()).filter(|it| !it.is_empty());
+                Ok(ask(at, k, vector)?.0)
             })?
         };
         by_k.insert(k, shares(questions, &found));
@@ -290,7 +290,8 @@ pub fn evaluate(
         .iter()
         .flat_map(|question| question.tables.iter().map(String::as_str))
         .collect();
-    let missing = gold.into_iter().filter(|name| !searcher.has_table(name));
+    let names = searcher.names();
+    let missing = gold.into_iter().filter(|name| !names.contains(name));
     let mut missing: Vec<String> = missing.map(str::to_owned).collect();
     missing.sort_unstable();
     let evaluation = Evaluation {

@@ -22,13 +22,14 @@ pub(crate) struct Candidates {
     pub(crate) ranking: Ranking,
     pub(crate) vector: Vec<f32>,
     pub(crate) found: Found,
+    pub(crate) question: Question,
     /// Where was searched, as notes say it.
     pub(crate) place: String,
 }
 
 impl Candidates {
-    /// No table, and why.
-    fn none(vector: Vec<f32>, note: String) -> Candidates {
+    /// No table, and why; the question is not embedded for it.
+    fn none(question: Question, note: String) -> Candidates {
         Candidates {
             ranking: Ranking {
                 tables: Vec::new(),
@@ -36,8 +37,9 @@ impl Candidates {
                 failures: Vec::new(),
                 unknown: Vec::new(),
             },
-            vector,
+            vector: Vec::new(),
             found: Found::default(),
+            question,
             place: String::new(),
         }
     }
@@ -59,7 +61,7 @@ impl Searcher {
         let selection = query.selection.as_deref();
         let filter = Filter::new(&self.corpus, selection, query.prefix.as_deref())?;
         if let Some(note) = self.nothing_to_search(filter.as_ref()) {
-            return Ok(Candidates::none(as_written()?, note));
+            return Ok(Candidates::none(question, note));
         }
         let joins = query.joins.as_ref().filter(|_| query.mode == Mode::Limn);
         let kept = query.k.max(depth);
@@ -135,6 +137,7 @@ impl Searcher {
             ranking,
             vector,
             found,
+            question,
             place,
         })
     }
@@ -272,9 +275,12 @@ impl Searcher {
             joined: None,
             table: ranked.table,
             held: match query.mode {
-                Mode::Limn => found.held_anywhere(scratch, question, ranked.table),
+                Mode::Limn => all.iter().fold(0, |held, it| {
+                    held | found.held_anywhere(scratch, question, *it)
+                }),
                 Mode::Plain => u64::MAX,
             },
+            is_named: ranked.is_named,
         }
     }
 

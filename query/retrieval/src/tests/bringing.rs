@@ -98,7 +98,8 @@ struct Ground {
 }
 
 impl Ground {
-    /// Three segments, each of which has more than opening reads.
+    /// Three segments, each of which has more than opening reads, and more hashes of texts than a
+    /// chunk: questions read them, since all tables have the same contexts.
     async fn new() -> Ground {
         let store = Arc::new(Moody {
             inner: InMemory::new(),
@@ -109,7 +110,14 @@ impl Ground {
         for part in 0..3 {
             let tables = (0..1500).map(|number| {
                 let name = format!("part{part}/table{number}");
-                table(&name, &format!("river{number}: depth, fish"), &[], &[], "")
+                let contexts = ["Of a survey of rivers.", "Kept by the water office."];
+                table(
+                    &name,
+                    &format!("river{number}: depth, fish"),
+                    &[],
+                    &contexts,
+                    "",
+                )
             });
             let settings = SegmentSettings::new(HashedWords.dimensions(), Shard(0));
             let built = build_segment(tables.collect(), &settings).unwrap();

@@ -1,7 +1,8 @@
-//! Why tables are not found is told of the ranking that is measured; what is known of candidates.
+//! Why tables are not found is explained by the ranking that is measured; what is known of candidates.
 
 use super::{WORDS, query, searcher, small_lake, table};
 use crate::eval::{EvalQuestion, explain, features};
+use crate::scoring::Formula;
 use crate::{Mode, Query};
 
 /// Two hundred tables of words that are drawn by a simple rule.
@@ -68,7 +69,7 @@ fn what_a_search_knows_of_candidates_is_logged() {
         tables: vec!["shop/orders".to_owned()],
         kind: None,
     };
-    let logged = features(&searcher, &question, &Query::new("")).unwrap();
+    let logged = features(&searcher, &searcher.names(), &question, &Query::new("")).unwrap();
     let orders = logged.candidates.iter();
     let orders = orders.clone().find(|it| it.table == "shop/orders").unwrap();
     let it = &orders.traits;
@@ -84,4 +85,37 @@ fn what_a_search_knows_of_candidates_is_logged() {
     let items = items.clone().find(|it| it.table == "shop/items").unwrap();
     assert!(items.traits.coverage["names"] > 0.0 && items.traits.name_grams < 1.0);
     assert_eq!(items.traits.texts, 2);
+}
+
+#[test]
+fn texts_of_more_than_a_thousand_words_are_less_alike() {
+    let text = |words: usize| "river ".repeat(words);
+    let long = Formula::LIMN.long as usize;
+    let (short, longer) = (text(long), text(long + 1));
+    let tables = [
+        table("short", "\tshort\nfish", &[], &[&short], ""),
+        table("long", "\tlong\nfish", &[], &[&longer], ""),
+    ];
+    let searcher = searcher(&tables, 1);
+    let question = EvalQuestion {
+        question: "river".to_owned(),
+        tables: vec!["short".to_owned()],
+        kind: None,
+    };
+    let known = features(&searcher, &searcher.names(), &question, &Query::new("")).unwrap();
+    let cosine = |name: &str| {
+        let mut candidates = known.candidates.iter();
+        candidates
+            .find(|it| it.table == name)
+            .unwrap()
+            .traits
+            .cosines["context"]
+    };
+    assert!(cosine("short") > 0.5);
+    let less = cosine("short") * Formula::LIMN.folder;
+    assert!(
+        (cosine("long") - less).abs() < 1e-3,
+        "{} {less}",
+        cosine("long")
+    );
 }

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::Values;
+use crate::eval::{explain, features};
 
 fn lake() -> Vec<TableBlocks> {
     let german = "kunden\nkunde_id\nvorname\nnachname\nstrasse\nort";
@@ -141,4 +142,25 @@ fn neither_shards_nor_hidden_tables_change_what_a_word_is_worth() {
             bits(&restricted.rank(&asked).unwrap())
         );
     }
+}
+
+#[test]
+fn words_that_a_table_has_in_its_language_are_explained_so() {
+    let searcher = searcher(&lake(), 2);
+    let question = EvalQuestion {
+        question: "Kundinnen und Straßen in der Stadt".to_owned(),
+        tables: vec!["de/kunden".to_owned()],
+        kind: None,
+    };
+    let asked = query(&question.question, 1, Mode::Limn);
+    let explained = explain(&searcher, &question, &[], &asked).unwrap();
+    let standing = &explained.missed[0].0;
+    assert!(
+        standing.words["names"].contains(&"straßen".to_owned()),
+        "{standing:?}"
+    );
+    let features = features(&searcher, &searcher.names(), &question, &asked).unwrap();
+    let mut candidates = features.candidates.iter();
+    let german = candidates.find(|it| it.table == "de/kunden").unwrap();
+    assert!(german.traits.coverage["names"] > 0.0, "{german:?}");
 }

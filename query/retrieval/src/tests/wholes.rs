@@ -1,8 +1,12 @@
 //! Names, values and codes that are asked for as a whole; words that are spelled wrongly.
 
+use std::sync::{Arc, Mutex};
+
+use limn_models::{Embedder, HashedWords, ModelError, ModelId};
 use limn_segment::TableBlocks;
 
-use super::{query, searcher, table};
+use super::{query, searcher, searcher_with, table};
+use crate::eval::{EvalOptions, EvalQuestion, evaluate};
 use crate::{Answer, Grade, Mode, Query, Searcher, Values};
 
 fn names(answer: &Answer) -> Vec<&str> {
@@ -261,4 +265,63 @@ fn a_misspelt_name_is_a_name() {
     assert_eq!(names(&answer)[0], "hr/employees");
     assert_eq!(answer.results[0].grade, Some(Grade::Strong));
     assert!(answer.notes[0].starts_with("searched \"emploees\" as \"employee"));
+}
+
+/// An embedder that keeps what it is asked for.
+#[derive(Default)]
+struct Recording(Mutex<Vec<String>>);
+
+impl Embedder for Recording {
+    fn id(&self) -> &ModelId {
+        HashedWords.id()
+    }
+    fn dimensions(&self) -> usize {
+        HashedWords.dimensions()
+    }
+    fn window(&self) -> usize {
+        HashedWords.window()
+    }
+    fn count_tokens(&self, text: &str) -> usize {
+        HashedWords.count_tokens(text)
+    }
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
+        let mut asked = self.0.lock().unwrap();
+        asked.extend(texts.iter().map(|text| (*text).to_owned()));
+        HashedWords.embed(texts)
+    }
+}
+
+#[test]
+fn a_question_is_embedded_once_as_it_is_meant_and_not_where_nothing_is_searched() {
+    let recording = Arc::new(Recording::default());
+    let tables = [table("people", "\tpeople\ncustomer", &[], &[], "")];
+    let all = searcher_with(&tables, 1, recording.clone());
+    let embedded = |of: &dyn Fn()| {
+        recording.0.lock().unwrap().clear();
+        of();
+        recording.0.lock().unwrap().clone()
+    };
+    let asked = |question: &str| embedded(&|| drop(ask(&all, question)));
+    assert_eq!(asked("which customer"), ["which customer"]);
+    assert_eq!(asked("which custommer"), ["which customer"]);
+    let question = |question: &str| EvalQuestion {
+        question: question.to_owned(),
+        tables: vec!["people".to_owned()],
+        kind: None,
+    };
+    let measured = embedded(&|| {
+        let options = EvalOptions {
+            k: vec![1],
+            query: query("", 1, Mode::Limn),
+            threads: 1,
+            vectors_given: false,
+            progress: Arc::default(),
+        };
+        // The first is asked once more, before the clock.
+        let questions = [question("people"), question("custommer")];
+        evaluate(&all, &questions, &options).unwrap();
+    });
+    assert_eq!(measured, ["people", "people", "customer"]);
+    let none = all.restricted(|_| false, Values::Searched);
+    assert!(embedded(&|| drop(ask(&none, "which customer"))).is_empty());
 }

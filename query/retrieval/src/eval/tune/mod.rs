@@ -6,6 +6,7 @@
 mod fit;
 mod questions;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -131,14 +132,15 @@ pub fn tune(
 ) -> Result<Tuning, RetrievalError> {
     let (mut settled, mut left_out) = questions.settled();
     let all = settled.len();
-    settled.retain(|(_, tables)| tables.iter().any(|table| searcher.has_table(table)));
+    let names = searcher.names();
+    settled.retain(|(_, tables)| tables.iter().any(|table| names.contains(table)));
     left_out.not_in_index = all - settled.len();
     left_out.above_most = settled.len().saturating_sub(MOST_QUESTIONS);
     settled.truncate(MOST_QUESTIONS);
     if settled.len() < LEAST_QUESTIONS {
         return Err(too_few(settled.len(), left_out));
     }
-    if let Some(table) = only_table(searcher, &settled) {
+    if let Some(table) = only_table(&names, &settled) {
         return Err(RetrievalError::Tuning {
             reason: format!(
                 "all {} questions have one table right, '{table}': whatever favours it would be taken for what \
@@ -176,13 +178,11 @@ pub fn tune(
 }
 
 /// The table that answers all questions, if it is one.
-fn only_table<'a>(searcher: &Searcher, questions: &[(&str, Vec<&'a str>)]) -> Option<&'a str> {
+fn only_table<'a>(names: &HashSet<&str>, questions: &[(&str, Vec<&'a str>)]) -> Option<&'a str> {
     let tables = questions.iter().flat_map(|(_, tables)| tables);
-    let mut tables = tables.copied();
-    let first = tables.find(|it| searcher.has_table(it))?;
-    tables
-        .all(|it| it == first || !searcher.has_table(it))
-        .then_some(first)
+    let mut tables = tables.copied().filter(|it| names.contains(it));
+    let first = tables.next()?;
+    tables.all(|it| it == first).then_some(first)
 }
 
 fn too_few(usable: usize, left_out: LeftOut) -> RetrievalError {
@@ -226,9 +226,7 @@ fn ask(
         weights: Some(Weights::FORMULA),
         ..Query::new(question)
     };
-    let Candidates { ranking, found, .. } = searcher.candidates(&query, MOST)?;
-    let named = found.wholes.named();
-    let is_named = |it: &RankedTable| named.iter().any(|(table, _)| *table == it.table);
+    let Candidates { ranking, .. } = searcher.candidates(&query, MOST)?;
     let asked_for = |tables: &[&str]| {
         let ranked = ranking.tables.iter().enumerate();
         let candidate = |(place, it): (usize, &RankedTable)| {
@@ -238,7 +236,7 @@ fn ask(
                 table: it.table,
                 score: it.score,
                 features: it.features,
-                named: is_named(it).then_some(place),
+                named: it.is_named.then_some(place),
                 needed: needed.count(),
             }
         };
