@@ -64,6 +64,15 @@ impl Before {
 }
 
 impl TableDraft {
+    /// The exchange key of a worker that can go on with it, `here` being this one. One that is
+    /// described again stays: perhaps only this process, which asked the model, has its words.
+    pub fn route(&self, here: u64) -> u64 {
+        match self.values.0.are_published() {
+            true => here,
+            false => self.group.hash(),
+        }
+    }
+
     /// The names of the columns that are to be described.
     pub fn column_names(&self) -> impl Iterator<Item = &str> {
         let columns = self.summary.iter().flat_map(|summary| &summary.columns);

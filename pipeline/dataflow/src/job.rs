@@ -268,7 +268,8 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         });
         // From here on any process can go on with them.
         if worker_count > job.workers {
-            tables = tables.exchange(|table: &TableDraft| table.group.hash());
+            let here = worker_index as u64;
+            tables = tables.exchange(move |table: &TableDraft| table.route(here));
         }
 
         // Tables are described, with the narrations of their columns that there are.

@@ -42,6 +42,11 @@ impl DraftValues {
         }
     }
 
+    /// Whether they are those of a published table, as it is.
+    pub fn are_published(&self) -> bool {
+        self.table.is_none()
+    }
+
     /// Those of a merged summary, which it has no more then: `most` of a file, and of the files
     /// with few values together. `holder` says where a file's lists are published, and which file
     /// that is there.

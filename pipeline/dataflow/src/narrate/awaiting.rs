@@ -2,8 +2,7 @@
 //! again.
 //!
 //! [`Published`](crate::published::Published) is the index as it was when the run began. A table
-//! that the run itself published has another row, and blocks in another segment: both go with it,
-//! so that any process can describe it.
+//! that the run itself published has another row, and blocks in another segment: both go with it.
 
 use limn_segment::SegmentEntry;
 use serde::{Deserialize, Serialize};
