@@ -268,12 +268,12 @@ fn number_of(corpus: &Corpus, name: &str) -> Option<u32> {
 pub(super) fn forms(
     corpus: &Corpus,
     question: &Question,
-    term: &String,
+    term: &str,
 ) -> Result<Vec<String>, RetrievalError> {
     let marked = question
         .spellings
         .marked(term, languages(corpus, Deadline(None))?);
-    Ok([term.clone()].into_iter().chain(marked).collect())
+    Ok([term.to_owned()].into_iter().chain(marked).collect())
 }
 
 /// The fields in which a table has one of these terms; [`SHARED`] where only texts that many tables have do.
