@@ -24,7 +24,8 @@ use crate::{CONTEXTS, STATEMENTS};
 /// What the draws of a round are for, beside its statements.
 const ORDER: u64 = 1;
 const SAMPLE: u64 = 2;
-/// Visits without a new question after which there are no more, where those to all tables are fewer.
+/// Visits without a new question after which there are no more, where those to all tables are
+/// fewer.
 const BARREN: usize = 10;
 /// Statements that are asked at the same time; with a model all of a visit, so that it has batches.
 const AT_ONCE: usize = 4;

@@ -276,7 +276,8 @@ pub(super) fn forms(
     Ok([term.to_owned()].into_iter().chain(marked).collect())
 }
 
-/// The fields in which a table has one of these terms; [`SHARED`] where only texts that many tables have do.
+/// The fields in which a table has one of these terms; [`SHARED`] where only texts that many tables
+/// have do.
 fn fields_with(
     corpus: &Corpus,
     number: u32,
