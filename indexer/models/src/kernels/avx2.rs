@@ -1,16 +1,19 @@
 //! Processors with AVX2 and FMA (Intel since 2013, AMD since 2015), but no VNNI.
 //!
-//! AVX2's own byte product (`maddubs`) saturates at 16 bits and would give other sums than VNNI. So
-//! bytes are widened to 16 bits first; then the product of pairs is exact in 32.
+//! AVX2's own byte product (`maddubs`) saturates at 16 bits. In a group product both factors are
+//! ±127 at most, so that a pair of products fits, 2 · 127² < 2¹⁵; elsewhere bytes are widened to 16
+//! bits first, and the product of pairs is exact in 32.
 
 // Counted loops over registers, unrolled by the compiler: iterators would hide what is a register.
 #![allow(clippy::needless_range_loop)]
 
 use core::arch::x86_64::{
-    __m256, __m256i, _mm_loadu_si128, _mm_set1_epi32, _mm256_add_epi32, _mm256_cvtepi8_epi16,
-    _mm256_cvtepi32_ps, _mm256_cvtepu8_epi16, _mm256_fmadd_ps, _mm256_hadd_epi32, _mm256_loadu_ps,
-    _mm256_madd_epi16, _mm256_mul_ps, _mm256_permute4x64_epi64, _mm256_set1_ps, _mm256_setzero_ps,
-    _mm256_setzero_si256, _mm256_storeu_ps, _mm256_storeu_si256,
+    __m256, __m256i, _mm_loadu_si128, _mm_set1_epi32, _mm256_abs_epi8, _mm256_add_epi32,
+    _mm256_cvtepi8_epi16, _mm256_cvtepi32_ps, _mm256_cvtepu8_epi16, _mm256_fmadd_ps,
+    _mm256_hadd_epi32, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16,
+    _mm256_maddubs_epi16, _mm256_mul_ps, _mm256_permute4x64_epi64, _mm256_set1_epi16,
+    _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_ps, _mm256_setzero_si256, _mm256_sign_epi8,
+    _mm256_storeu_ps, _mm256_storeu_si256,
 };
 
 use super::{
@@ -23,6 +26,9 @@ pub(crate) struct Avx2;
 
 /// Outputs in one register of 32-bit sums.
 const SUMS: usize = 8;
+/// Rows of a group product that are summed at a time: with two sums each, and the weights, they fill
+/// the sixteen registers. [`TILE`] is a multiple.
+const SUMMED: usize = 4;
 
 // SAFETY: the trait's conditions are used for nothing but the accesses they name.
 unsafe impl Kernel for Avx2 {
@@ -109,26 +115,20 @@ unsafe impl GroupSums for Avx2 {
     ) -> [[__m256i; 2]; R] {
         // SAFETY: as the caller vouches.
         unsafe {
+            // The sign of a weight goes over to the input: `maddubs` wants one factor unsigned.
+            let ones = _mm256_set1_epi16(1);
             let mut sums = [[_mm256_setzero_si256(); 2]; R];
-            // Half a block at a time, so that the sums stay in registers.
-            for half in 0..2 {
-                let mut even = [_mm256_setzero_si256(); R];
-                let mut odd = [_mm256_setzero_si256(); R];
-                for quad in 0..BLOCK_LINES {
-                    let weights = lines.add(quad).cast::<i8>().add(half * 32);
-                    let low = _mm256_cvtepi8_epi16(_mm_loadu_si128(weights.cast()));
-                    let high = _mm256_cvtepi8_epi16(_mm_loadu_si128(weights.add(16).cast()));
-                    for r in 0..R {
-                        let four = four_inputs(inputs, r, quad);
-                        let four = _mm256_cvtepi8_epi16(_mm_set1_epi32(four));
-                        even[r] = _mm256_add_epi32(even[r], _mm256_madd_epi16(four, low));
-                        odd[r] = _mm256_add_epi32(odd[r], _mm256_madd_epi16(four, high));
-                    }
-                }
+            for quad in 0..BLOCK_LINES {
+                let line = lines.add(quad).cast::<i8>();
+                let low = _mm256_loadu_si256(line.cast());
+                let high = _mm256_loadu_si256(line.add(32).cast());
+                let (low_size, high_size) = (_mm256_abs_epi8(low), _mm256_abs_epi8(high));
                 for r in 0..R {
-                    // As in `integer_tile`: outputs 0 1 4 5 | 2 3 6 7, then in order.
-                    let pairs = _mm256_hadd_epi32(even[r], odd[r]);
-                    sums[r][half] = _mm256_permute4x64_epi64::<0b11_01_10_00>(pairs);
+                    let four = _mm256_set1_epi32(four_inputs(inputs, r, quad));
+                    let low = _mm256_maddubs_epi16(low_size, _mm256_sign_epi8(four, low));
+                    let high = _mm256_maddubs_epi16(high_size, _mm256_sign_epi8(four, high));
+                    sums[r][0] = _mm256_add_epi32(sums[r][0], _mm256_madd_epi16(low, ones));
+                    sums[r][1] = _mm256_add_epi32(sums[r][1], _mm256_madd_epi16(high, ones));
                 }
             }
             sums
@@ -168,10 +168,12 @@ pub(super) unsafe fn group_product<S: GroupSums>(
             unsafe {
                 match count - first {
                     1 => group_tile::<S, 1>(rows, blocks, (first, block), out),
-                    _ => group_tile::<S, 2>(rows, blocks, (first, block), out),
+                    2 => group_tile::<S, 2>(rows, blocks, (first, block), out),
+                    3 => group_tile::<S, 3>(rows, blocks, (first, block), out),
+                    _ => group_tile::<S, SUMMED>(rows, blocks, (first, block), out),
                 }
             }
-            first += 2;
+            first += SUMMED;
         }
     }
 }
