@@ -18,13 +18,13 @@ use crate::read::ReadDone;
 use crate::select::Work;
 use crate::weight;
 
-/// Joins groups with their reads and emits what becomes of their tables. `assembler` is that of the
-/// round under way; it is `None` once the run has failed.
+/// Joins groups with their reads and emits what becomes of their tables.
 pub fn assemble_tables<'scope>(
     work: Stream<'scope, Epoch, Vec<Work>>,
     reads: Stream<'scope, Epoch, Vec<ReadDone>>,
-    assembler: impl Fn() -> Option<Arc<Assembler>> + 'static,
+    assembler: &Arc<Assembler>,
 ) -> Stream<'scope, Epoch, Vec<TableDraft>> {
+    let assembler = Arc::clone(assembler);
     work.binary::<_, CapacityContainerBuilder<Vec<TableDraft>>, _, _, _, _>(
         reads,
         // `select work` has already sent each group to its worker.
@@ -45,19 +45,19 @@ pub fn assemble_tables<'scope>(
                     for item in containers.flat_map(|container| container.drain(..)) {
                         match item {
                             Work::Remove(group) => {
-                                let tables = made(assembler(), |it| it.remove(group));
+                                let tables = made(&assembler, |it| it.remove(group));
                                 output.session(&capability).give_iterator(tables);
                             }
                             Work::Restate(group) => {
-                                let tables = made(assembler(), |it| it.restate(group));
+                                let tables = made(&assembler, |it| it.restate(group));
                                 output.session(&capability).give_iterator(tables);
                             }
                             Work::Narrate { group, published } => {
-                                let tables = made(assembler(), |it| it.narrate(group, &published));
+                                let tables = made(&assembler, |it| it.narrate(group, &published));
                                 output.session(&capability).give_iterator(tables);
                             }
                             Work::Answered { group, tables } => {
-                                let tables = made(assembler(), |it| it.answered(group, tables));
+                                let tables = made(&assembler, |it| it.answered(group, tables));
                                 output.session(&capability).give_iterator(tables);
                             }
                             Work::Describe(plan) => {
@@ -92,7 +92,7 @@ pub fn assemble_tables<'scope>(
                         && let Some((capability, group)) = pending.remove(&key)
                         && let Some((plan, parts)) = group.complete()
                     {
-                        let tables = made(assembler(), |it| it.describe(&plan, parts));
+                        let tables = made(&assembler, |it| it.describe(&plan, parts));
                         output.session(&capability).give_iterator(tables);
                     }
                 }
@@ -103,13 +103,12 @@ pub fn assemble_tables<'scope>(
 
 /// The tables that the assembler makes, counted.
 fn made(
-    assembler: Option<Arc<Assembler>>,
+    assembler: &Assembler,
     make: impl FnOnce(&Assembler) -> Vec<TableDraft>,
 ) -> impl Iterator<Item = TableDraft> {
-    let tables = assembler.as_ref().map(|assembler| make(assembler));
-    tables.into_iter().flatten().map(move |mut table| {
+    make(assembler).into_iter().map(|mut table| {
         let is_removed = table.row.as_ref().is_some_and(|row| row.0.removed);
-        if let Some(assembler) = assembler.as_ref().filter(|_| !is_removed) {
+        if !is_removed {
             table.held = assembler.room.hold(weight::of_draft(&table));
         }
         table

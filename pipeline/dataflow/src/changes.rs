@@ -5,8 +5,8 @@
 //! version, or a registered context). The published side is subtracted from the lake's before
 //! anything is kept, so that equal members cancel: memory follows the differences, not the lake. A
 //! group whose two sides are equal emits nothing; one that differs emits a single [`Change`].
-//! Before the next round the driver feeds what was published (`Driver::settle`), which retracts the
-//! change. (Design, section 7.)
+//! What a round publishes the next round finds published: each has collections of its own. (Design,
+//! section 7.)
 //!
 //! A [`Change`] names the differences it was computed from. That suffices to find a second change
 //! before the first one is published: against one published side, two states of the lake never have

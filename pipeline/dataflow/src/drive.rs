@@ -5,7 +5,8 @@
 //! fewer than `epochs_in_flight` are under way, which bounds what is in memory at once: first the
 //! epochs of the lake's plan; when those are published, the model is asked for what tables await,
 //! and groups whose narrations have come are fed as further epochs, in batches. That is a round.
-//! The dataflow lives on after it: a session feeds the next listing into the same one.
+//! Each has a dataflow of its own, which is complete when the round ends; the workers, and the
+//! dataflow of the join graph, live on for the next one.
 
 mod driver;
 mod feeder;
@@ -13,8 +14,8 @@ mod graph;
 pub mod sleep;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc;
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{self, TryRecvError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub use driver::Driven;
 use driver::{Driver, ToDrive};
@@ -32,24 +33,30 @@ use crate::job::{Job, Stages, build, build_graph};
 use crate::plan::Epochs;
 use crate::progress::Progress;
 
-/// What the first worker of a process does beside its work.
-enum Part {
-    /// It drives rounds, as long as there are any to come.
-    Lead {
-        rounds: mpsc::Receiver<ToDrive>,
-        epochs_in_flight: u64,
-    },
-    /// It feeds what this process has of the epochs.
-    Follow(Box<Epochs>),
+/// A round, as one worker gets it.
+struct Turn {
+    stages: Arc<Stages>,
+    part: Part,
 }
 
-/// The dataflow of a process that leads, alive until it is [ended](Self::end) or dropped.
+/// What a worker does in a round beside its work.
+enum Part {
+    /// The first worker of the process that leads: it drives the round.
+    Lead(ToDrive),
+    /// The first of another process: it feeds what this process has of the epochs.
+    Follow(Box<Epochs>),
+    /// Nothing.
+    Work,
+}
+
+/// The workers of a process that leads, alive until they are [ended](Self::end) or dropped.
 pub struct Dataflow {
     job: Arc<Job>,
-    rounds: mpsc::Sender<ToDrive>,
-    /// Dropped after the sender: the driver learns that no round follows.
+    /// The first worker's first.
+    workers: Vec<mpsc::Sender<Turn>>,
+    epochs_in_flight: u64,
+    /// Dropped after the senders: the workers learn that no round follows.
     waking: Waking,
-    is_spent: bool,
     ended: oneshot::Receiver<Result<(), PipelineError>>,
 }
 
@@ -75,29 +82,24 @@ impl Dataflow {
         cluster: Option<&Cluster>,
         epochs_in_flight: u64,
     ) -> Result<Self, PipelineError> {
-        let (send, rounds) = mpsc::channel();
-        let part = Part::Lead {
-            rounds,
-            epochs_in_flight,
-        };
-        let ended = start_workers(&job, cluster, part)?;
+        let (workers, ended) = start_workers(&job, cluster)?;
         Ok(Self {
             waking: Waking(Arc::clone(&job.sleepers)),
             job,
-            rounds: send,
-            is_spent: false,
+            workers,
+            epochs_in_flight,
             ended,
         })
     }
 
-    /// What the dataflow was made for.
+    /// What the workers were started for.
     pub fn job(&self) -> &Arc<Job> {
         &self.job
     }
 
-    /// Whether the dataflow serves another round.
+    /// Whether the workers serve another round.
     pub fn serves_on(&self) -> bool {
-        !self.is_spent && !self.job.joins.are_spent()
+        !self.job.joins.are_spent()
     }
 
     /// Runs epochs through these stages, to the end of the last one, or of those under way when the
@@ -114,27 +116,18 @@ impl Dataflow {
     ) -> Result<Driven, PipelineError> {
         let mut given_up = GivenUp(Some(Arc::clone(&self.job.fatal)));
         let (done, driven) = oneshot::channel();
-        self.job.begin(stages);
-        let round = ToDrive {
+        let lead = Part::Lead(ToDrive {
             epochs,
+            epochs_in_flight: self.epochs_in_flight,
             progress: Arc::clone(progress),
             done,
-        };
-        let driven = match self.rounds.send(round) {
-            Ok(()) => {
-                self.job.sleepers.wake();
-                driven.await.ok()
-            }
-            Err(_) => None,
-        };
+        });
+        begin(&self.workers, &stages, lead, &self.job);
+        let driven = driven.await.ok();
         given_up.0 = None;
         match driven {
-            Some(driven) if !self.job.fatal.is_set() => {
-                self.job.end_round();
-                self.is_spent = driven.is_spent;
-                Ok(driven)
-            }
-            // The driver has ended, or is about to.
+            Some(driven) if !self.job.fatal.is_set() => Ok(driven),
+            // The workers have ended, or are about to.
             _ => Err(match wait_for_end(&self.job, &mut self.ended).await {
                 Err(error) => error,
                 Ok(()) => PipelineError::Dataflow("the driver ended before the round".into()),
@@ -149,12 +142,12 @@ impl Dataflow {
     pub async fn end(self) -> Result<(), PipelineError> {
         let Self {
             job,
-            rounds,
+            workers,
             waking,
             mut ended,
             ..
         } = self;
-        drop(rounds);
+        drop(workers);
         drop(waking);
         wait_for_end(&job, &mut ended).await
     }
@@ -168,10 +161,26 @@ impl Dataflow {
 pub async fn serve_epochs(
     job: &Arc<Job>,
     cluster: &Cluster,
+    stages: &Arc<Stages>,
     epochs: Epochs,
 ) -> Result<(), PipelineError> {
-    let mut ended = start_workers(job, Some(cluster), Part::Follow(Box::new(epochs)))?;
+    let (workers, mut ended) = start_workers(job, Some(cluster))?;
+    begin(&workers, stages, Part::Follow(Box::new(epochs)), job);
+    drop(workers);
     wait_for_end(job, &mut ended).await
+}
+
+/// Begins a round on all workers; the first has a part of its own.
+fn begin(workers: &[mpsc::Sender<Turn>], stages: &Arc<Stages>, first: Part, job: &Job) {
+    let parts = [first]
+        .into_iter()
+        .chain(std::iter::repeat_with(|| Part::Work));
+    for (worker, part) in workers.iter().zip(parts) {
+        let stages = Arc::clone(stages);
+        // A worker that has ended has left an error.
+        let _ = worker.send(Turn { stages, part });
+    }
+    job.sleepers.wake();
 }
 
 /// Waits until this process's workers have ended.
@@ -187,17 +196,15 @@ async fn wait_for_end(
     }
 }
 
-/// Starts this process's workers, which run until the dataflow is complete.
-fn start_workers(
-    job: &Arc<Job>,
-    cluster: Option<&Cluster>,
-    part: Part,
-) -> Result<oneshot::Receiver<Result<(), PipelineError>>, PipelineError> {
+/// Starts this process's workers, which run until no round can come and all is complete.
+fn start_workers(job: &Arc<Job>, cluster: Option<&Cluster>) -> Result<Started, PipelineError> {
     let allocators = match (cluster, job.workers) {
         (Some(cluster), workers) => cluster.allocators(workers)?,
         (None, 1) => try_build(CommunicationConfig::Thread)?,
         (None, workers) => try_build(CommunicationConfig::Process(workers))?,
     };
+    let (workers, turns): (Vec<_>, Vec<_>) =
+        (0..job.workers.max(1)).map(|_| mpsc::channel()).unzip();
     // A thread that nobody waits for: where a process of the cluster is lost, it may never end.
     let (send, ended) = oneshot::channel();
     let (alive, over) = oneshot::channel::<()>();
@@ -206,14 +213,20 @@ fn start_workers(
     let thread = thread.spawn({
         let job = Arc::clone(job);
         move || {
-            let ended = send.send(work(job, allocators, part));
+            let ended = send.send(work(job, allocators, turns));
             drop(alive);
             ended
         }
     });
     thread.map_err(|error| PipelineError::Dataflow(format!("no thread to drive: {error}")))?;
-    Ok(ended)
+    Ok((workers, ended))
 }
+
+/// Workers, and how they end.
+type Started = (
+    Vec<mpsc::Sender<Turn>>,
+    oneshot::Receiver<Result<(), PipelineError>>,
+);
 
 /// Workers that sleep learn of an error, until they have ended.
 async fn wake_at_error(job: Arc<Job>, over: oneshot::Receiver<()>) {
@@ -228,10 +241,22 @@ fn try_build(config: CommunicationConfig) -> Result<Allocators, PipelineError> {
 }
 
 /// The threads of the workers, from their start to their end.
-fn work(job: Arc<Job>, (builders, held): Allocators, part: Part) -> Result<(), PipelineError> {
-    let part = Mutex::new(Some(part));
+fn work(
+    job: Arc<Job>,
+    (builders, held): Allocators,
+    turns: Vec<mpsc::Receiver<Turn>>,
+) -> Result<(), PipelineError> {
+    let turns = Mutex::new(turns.into_iter().map(Some).collect::<Vec<_>>());
     let guards = execute_from(builders, held, WorkerConfig::default(), move |worker| {
-        let ran = catch_unwind(AssertUnwindSafe(|| run_worker(worker, &job, &part)));
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            let place = worker.index() % job.workers.max(1);
+            let mut turns = turns.lock().unwrap_or_else(PoisonError::into_inner);
+            let own = turns.get_mut(place).and_then(Option::take);
+            drop(turns);
+            if let Some(turns) = own {
+                run_worker(worker, &job, &turns);
+            }
+        }));
         // Timely leaves the other workers waiting for a dead one for ever; the error ends them.
         ran.unwrap_or_else(|_| {
             job.fatal.set(PipelineError::TaskDied {
@@ -250,38 +275,62 @@ fn work(job: Arc<Job>, (builders, held): Allocators, part: Part) -> Result<(), P
     Ok(())
 }
 
-/// One worker's part of [`work`]; the first of the process has more to do.
-fn run_worker(worker: &mut Worker, job: &Arc<Job>, part: &Mutex<Option<Part>>) {
+/// One worker's part of [`work`]: rounds, as long as there are any to come.
+fn run_worker(worker: &mut Worker, job: &Job, turns: &mpsc::Receiver<Turn>) {
     job.sleepers.join();
-    let (send, published) = mpsc::channel();
-    let inputs = build(worker, job, send);
     let (send_edges, edges) = mpsc::channel();
     let graph = build_graph(worker, send_edges);
-    let is_first = worker.index().is_multiple_of(job.workers.max(1));
-    let part = is_first.then(|| {
-        let mut part = part.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        part.take()
-    });
-    match part.flatten() {
-        None => drop((inputs, graph)),
-        Some(Part::Follow(epochs)) => {
-            drop(graph);
-            Feeder::new(inputs, *epochs).feed(worker, &job.fatal);
+    // The very first worker drives the graph; the others have nothing to feed.
+    let mut graph =
+        (worker.index() == 0).then(|| GraphDriver::new(graph, edges, job.joins.drive()));
+    while !job.fatal.is_set() {
+        if let Some(graph) = &mut graph {
+            graph.go_on();
         }
-        Some(Part::Lead {
-            rounds,
-            epochs_in_flight,
-        }) => {
-            let graph = GraphDriver::new(graph, edges, job.joins.drive());
-            let driver = Driver::new(inputs, Arc::clone(job), epochs_in_flight, graph);
-            driver.drive(worker, &rounds, &published);
+        match turns.try_recv() {
+            Ok(turn) => take_turn(worker, job, turn, graph.as_mut()),
+            Err(TryRecvError::Empty) => {
+                step(worker, graph.as_ref().is_some_and(GraphDriver::is_busy));
+            }
+            Err(TryRecvError::Disconnected) => break,
         }
     }
-    // The dataflow is complete when its inputs are dropped and all workers have done their part.
+    drop(graph);
+    // The dataflows are complete when their inputs are dropped and all workers have done their part.
     while worker.has_dataflows() && !job.fatal.is_set() {
-        step(worker, job.is_in_round());
+        step(worker, true);
     }
     drop_dataflows(worker, &job.fatal);
+}
+
+/// One worker's part of a round, to its end on all workers.
+fn take_turn(worker: &mut Worker, job: &Job, turn: Turn, mut graph: Option<&mut GraphDriver>) {
+    let (send, published) = mpsc::channel();
+    let inputs = build(worker, job, &turn.stages, send);
+    let done = inputs.done.clone();
+    // Before its first step a dataflow looks complete. It cannot be while this worker has inputs.
+    while done.done() && !job.fatal.is_set() {
+        step(worker, true);
+    }
+    let mut driven = None;
+    match (turn.part, &mut graph) {
+        (Part::Lead(round), Some(graph)) => {
+            let driver = Driver::new(inputs, job, &turn.stages, graph);
+            driven = Some(driver.drive(worker, round, &published));
+        }
+        (Part::Follow(epochs), _) => Feeder::new(inputs, *epochs).feed(worker, &job.fatal),
+        _ => drop(inputs),
+    }
+    while !done.done() && !job.fatal.is_set() {
+        if let Some(graph) = &mut graph {
+            graph.go_on();
+        }
+        step(worker, true);
+    }
+    if let Some((driven, done)) = driven {
+        // Nobody waits for what was given up.
+        let _ = done.send(driven);
+    }
 }
 
 /// After an error the epochs under way will never end: the dataflow is dropped instead.

@@ -1,12 +1,13 @@
 //! The nightly job, from top to bottom as the data flows.
 //!
-//! [`build`] is the dataflow: each line a stage, each stage's inside in its own file. [`Stages`]
-//! holds what the stages share in one process: the reader, the assembler, the describer, the
-//! embedder, the segment writer and the committer. `crate::drive` feeds it epochs: first those of
-//! the lake; then, as a language model gets on, those of tables that are published and await its
-//! words. The dataflow of a session lives on: each listing is a round, with stages of its own.
+//! [`build`] is the dataflow of a round, which is one listing and all that comes of it: each line a
+//! stage, each stage's inside in its own file. [`Stages`] holds what the stages share in one
+//! process: the reader, the assembler, the describer, the embedder, the segment writer and the
+//! committer. `crate::drive` feeds it epochs: first those of the lake; then, as a language model
+//! gets on, those of tables that are published and await its words. What a session keeps from round
+//! to round is in [`Job`], and in the dataflow of the join graph ([`build_graph`]).
 
-use std::sync::{Arc, PoisonError, RwLock, mpsc};
+use std::sync::{Arc, mpsc};
 
 use differential_dataflow::input::InputSession;
 use limn_formats::Room;
@@ -25,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use crate::assemble::assemble_tables;
 use crate::assembler::Assembler;
 use crate::async_operator::async_flat_map;
-use crate::changes::{Epoch, GroupId, MemberId, MemberUpdate, changed_groups};
+use crate::changes::{Epoch, GroupId, MemberId, changed_groups};
 use crate::cluster::terms::Terms;
 use crate::describe::Describer;
 use crate::draft::TableDraft;
@@ -45,7 +46,7 @@ use crate::segments::{SegmentWriter, ShardResult, StashLimits, batch_by_shard};
 use crate::select::{Home, Work, select_work};
 use crate::wire::Wire;
 
-/// What a process's dataflow has from its beginning to its end.
+/// What all rounds of a session share in a process.
 pub struct Job {
     /// The lake's URL.
     pub lake: String,
@@ -63,8 +64,6 @@ pub struct Job {
     pub joins: Arc<Joins>,
     /// The threads of the workers.
     pub sleepers: Arc<Sleepers>,
-    /// What the stages have in the round that is under way, if one is.
-    stages: RwLock<Option<Arc<Stages>>>,
 }
 
 /// What the stages of a process share in one round: a listing, and all that comes of it.
@@ -104,7 +103,7 @@ impl Stages {
 }
 
 impl Job {
-    /// A dataflow's job on the terms of a run.
+    /// A session's job on the terms of a run.
     pub fn new(terms: &Terms, stop: CancellationToken, fatal: Arc<Fatal>) -> Self {
         Self {
             lake: terms.lake.clone(),
@@ -115,39 +114,7 @@ impl Job {
             fatal,
             joins: Arc::new(Joins::of(&terms.lake)),
             sleepers: Arc::default(),
-            stages: RwLock::new(None),
         }
-    }
-
-    /// What the stages have in this round.
-    ///
-    /// # Errors
-    /// No round is under way: a defect.
-    pub fn stages(&self) -> Result<Arc<Stages>, PipelineError> {
-        let stages = self.stages.read().unwrap_or_else(PoisonError::into_inner);
-        let between = || PipelineError::Dataflow("there is work between two rounds".into());
-        stages.clone().ok_or_else(between)
-    }
-
-    /// As [`stages`](Self::stages), for operators: an error ends the job.
-    pub fn stages_or_end(&self) -> Option<Arc<Stages>> {
-        self.stages().map_err(|error| self.fatal.set(error)).ok()
-    }
-
-    /// Whether a round is under way.
-    pub fn is_in_round(&self) -> bool {
-        let stages = self.stages.read().unwrap_or_else(PoisonError::into_inner);
-        stages.is_some()
-    }
-
-    /// Begins a round: nothing of an earlier one is under way.
-    pub fn begin(&self, stages: Arc<Stages>) {
-        *self.stages.write().unwrap_or_else(PoisonError::into_inner) = Some(stages);
-    }
-
-    /// Ends the round: what only it needed, a language model for example, goes with it.
-    pub fn end_round(&self) {
-        *self.stages.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
@@ -174,9 +141,8 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Feeds an epoch, or what this process has of it, and ends it. Gives the differences between
-    /// the lake and what is published that were fed.
-    pub fn feed(&mut self, number: Epoch, epoch: EpochPlan) -> Vec<MemberUpdate> {
+    /// Feeds an epoch, or what this process has of it, and ends it.
+    pub fn feed(&mut self, number: Epoch, epoch: EpochPlan) {
         for (update, diff) in epoch.published {
             self.published.update(update, diff);
         }
@@ -190,7 +156,6 @@ impl Inputs {
             self.late.send(Work::Restate(group));
         }
         self.advance_to(number + 1);
-        epoch.differences
     }
 
     /// Moves all inputs to the next epoch.
@@ -210,8 +175,13 @@ impl Inputs {
     }
 }
 
-/// Builds the dataflow on one worker. Published epochs go to `report`.
-pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<PublishedEpoch>) -> Inputs {
+/// Builds the dataflow of a round on one worker. Published epochs go to `report`.
+pub fn build(
+    worker: &mut Worker,
+    job: &Job,
+    stages: &Stages,
+    report: mpsc::Sender<PublishedEpoch>,
+) -> Inputs {
     let mut lake = InputSession::new();
     let mut published = InputSession::new();
     let mut plans = InputHandle::new();
@@ -238,34 +208,20 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         // What the catalog knows of a group's files is not read again. The others are read wherever
         // a worker is free; tables come together where their group lives.
         let tasks = work.clone().flat_map(move |work| read_tasks(work, home));
-        let looked_up = run_tasks(tasks, Pipeline, "look files up", job, {
-            let job = Arc::clone(job);
-            move |task| {
-                let stages = job.stages();
-                async move { Ok(vec![stages?.reader.look_up(task)]) }
-            }
+        let look_up = Stage::of("look files up", job, &stages.reader);
+        let looked_up = look_up.run(tasks, Pipeline, |reader, task| async move {
+            Ok(vec![reader.look_up(task)])
         });
         let (unknown, known) = looked_up.ok_err(|found| match found {
             LookedUp::Unknown(task) => Ok(task),
             LookedUp::Known(done) => Err(done),
         });
-        let reads = run_tasks(
-            unknown,
-            Exchange::new(ReadTask::route),
-            "read files",
-            job,
-            {
-                let job = Arc::clone(job);
-                move |task| {
-                    let stages = job.stages();
-                    async move { stages?.reader.read(task).await }
-                }
-            },
-        );
-        let mut tables = assemble_tables(work, known.concat(reads), {
-            let job = Arc::clone(job);
-            move || Some(Arc::clone(&job.stages_or_end()?.assembler))
+        let read = Stage::of("read files", job, &stages.reader);
+        let anywhere = Exchange::new(ReadTask::route);
+        let reads = read.run(unknown, anywhere, |reader, task| async move {
+            reader.read(task).await
         });
+        let mut tables = assemble_tables(work, known.concat(reads), &stages.assembler);
         // From here on any process can go on with them.
         if worker_count > job.workers {
             let here = worker_index as u64;
@@ -273,80 +229,54 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         }
 
         // Tables are described, with the narrations of their columns that there are.
-        let narrated = run_tasks(tables, Pipeline, "look up narrations", job, {
-            let job = Arc::clone(job);
-            move |table| {
-                let stages = job.stages();
-                async move { stages?.describer.look_up(table).await }
-            }
+        let narrate = Stage::of("look up narrations", job, &stages.describer);
+        let narrated = narrate.run(tables, Pipeline, |describer, table| async move {
+            describer.look_up(table).await
         });
-        let narrated = settle_aliases(narrated, {
-            let job = Arc::clone(job);
-            move || job.stages_or_end()?.narrations.clone()
-        });
-        let described = run_tasks(narrated, Pipeline, "describe tables", job, {
-            let job = Arc::clone(job);
-            move |table| {
-                let stages = job.stages();
-                async move { stages?.describer.describe(table).await }
-            }
+        let narrated = settle_aliases(narrated, stages.narrations.clone());
+        let describe = Stage::of("describe tables", job, &stages.describer);
+        let described = describe.run(narrated, Pipeline, |describer, table| async move {
+            describer.describe(table).await
         });
 
         // Texts become vectors, in batches over all workers.
-        let embedded = run_tasks(described, Pipeline, "embed blocks", job, {
-            let job = Arc::clone(job);
-            move |table| {
-                let stages = job.stages();
-                async move { stages?.embedder.embed(table).await }
-            }
+        let embed = Stage::of("embed blocks", job, &stages.embedder);
+        let embedded = embed.run(described, Pipeline, |embedder, table| async move {
+            embedder.embed(table).await
         });
 
         // A complete epoch becomes a bundle per shard…
-        let batches = batch_by_shard(embedded, job.lake.clone(), job.shards, {
-            let job = Arc::clone(job);
-            move || Some(job.stages_or_end()?.stash_limits())
-        });
-        let shards = run_tasks(batches, Pipeline, "write segments", job, {
-            let job = Arc::clone(job);
-            move |(epoch, batch)| {
-                let stages = job.stages();
-                async move { stages?.writer.write(epoch, batch).await }
-            }
+        let limits = stages.stash_limits();
+        let batches = batch_by_shard(embedded, job.lake.clone(), job.shards, limits);
+        let write = Stage::of("write segments", job, &stages.writer);
+        let shards = write.run(batches, Pipeline, |writer, (epoch, batch)| async move {
+            writer.write(epoch, batch).await
         });
 
         // (Vectors that are in a segment need not be kept any more by the process that embedded
         // them.)
         if worker_count > job.workers {
-            let job = Arc::clone(job);
+            let kept = Arc::clone(&stages.kept);
             let texts = shards.clone().flat_map(|shard: ShardResult| shard.texts);
             texts
                 .broadcast()
-                .inspect(move |text| {
-                    if let Some(stages) = job.stages_or_end() {
-                        stages.kept.forget([*text]);
-                    }
-                })
+                .inspect(move |text| kept.forget([*text]))
                 .probe_with(&done);
         }
 
-        // …and the bundles become the next snapshot.
+        // …and the bundles become the next snapshot, in the order of the epochs.
         let epochs = gather_epoch(shards);
-        run_tasks(epochs, Pipeline, "publish", job, {
-            let job = Arc::clone(job);
-            move |results| {
-                // In the order of the epochs, which tasks do not keep.
-                let joins = Arc::clone(&job.joins);
-                let commit = job
-                    .stages()
-                    .map(|stages| Arc::clone(&stages.committer).commit(results, joins));
-                async move { commit?.await }
-            }
-        })
-        .inspect(move |epoch| {
-            // Nobody listens only when the run is being given up.
-            let _ = report.send(epoch.clone());
-        })
-        .probe_with(&done);
+        let joins = Arc::clone(&job.joins);
+        let publish = Stage::of("publish", job, &stages.committer);
+        publish
+            .run(epochs, Pipeline, move |committer, results| {
+                committer.commit(results, Arc::clone(&joins))
+            })
+            .inspect(move |epoch| {
+                // Nobody listens only when the run is being given up.
+                let _ = report.send(epoch.clone());
+            })
+            .probe_with(&done);
     });
     Inputs {
         lake,
@@ -395,29 +325,43 @@ pub fn build_graph(worker: &mut Worker, found: mpsc::Sender<EdgeUpdate>) -> Grap
     }
 }
 
-/// [`async_flat_map`] with what all stages of a job share.
-fn run_tasks<'scope, I, O, P, F, Fut>(
-    stream: Stream<'scope, Epoch, Vec<I>>,
-    pact: P,
-    stage: &'static str,
-    job: &Job,
-    task: F,
-) -> Stream<'scope, Epoch, Vec<O>>
-where
-    I: Send + 'static,
-    O: ExchangeData + Send,
-    P: ParallelizationContract<Epoch, Vec<I>>,
-    F: FnMut(I) -> Fut + 'static,
-    Fut: Future<Output = Result<Vec<O>, PipelineError>> + Send + 'static,
-{
-    async_flat_map(
-        stream,
-        pact,
-        stage,
-        job.runtime.clone(),
-        Arc::clone(&job.fatal),
-        task,
-    )
+/// A stage whose work is tasks: what does it, and its name in logs and errors.
+struct Stage<S> {
+    name: &'static str,
+    runtime: Handle,
+    fatal: Arc<Fatal>,
+    does: Arc<S>,
+}
+
+impl<S: 'static> Stage<S> {
+    fn of(name: &'static str, job: &Job, does: &Arc<S>) -> Self {
+        Self {
+            name,
+            runtime: job.runtime.clone(),
+            fatal: Arc::clone(&job.fatal),
+            does: Arc::clone(does),
+        }
+    }
+
+    /// Runs a task for each record. `task` itself is called in the records' order, what it gives
+    /// runs in any.
+    fn run<'scope, I, O, P, F, Fut>(
+        self,
+        stream: Stream<'scope, Epoch, Vec<I>>,
+        pact: P,
+        task: F,
+    ) -> Stream<'scope, Epoch, Vec<O>>
+    where
+        I: Send + 'static,
+        O: ExchangeData + Send,
+        P: ParallelizationContract<Epoch, Vec<I>>,
+        F: Fn(Arc<S>, I) -> Fut + 'static,
+        Fut: Future<Output = Result<Vec<O>, PipelineError>> + Send + 'static,
+    {
+        let does = self.does;
+        let task = move |record| task(Arc::clone(&does), record);
+        async_flat_map(stream, pact, self.name, self.runtime, self.fatal, task)
+    }
 }
 
 /// What a group wants of a text about several tables.

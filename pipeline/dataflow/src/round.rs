@@ -190,8 +190,7 @@ impl Round {
         cluster.send_planned(planned);
         let stages = &self.opened.stages;
         let job = self.opening.job(&self.terms);
-        job.begin(Arc::clone(stages));
-        serve_epochs(&job, cluster, plan.epochs).await?;
+        serve_epochs(&job, cluster, stages, plan.epochs).await?;
         stages.kept.finish().await?;
         if let Some(narrations) = &stages.narrations {
             narrations.finish().await?;

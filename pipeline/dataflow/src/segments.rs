@@ -152,12 +152,12 @@ pub struct StashLimits {
 }
 
 /// Collects an epoch's tables by shard and lets go of them when the epoch is complete; of so many
-/// that they take too much memory until then, in parts. `limits` are those of the round under way.
+/// that they take too much memory until then, in parts.
 pub fn batch_by_shard<'scope>(
     tables: Stream<'scope, Epoch, Vec<EmbeddedTable>>,
     lake: String,
     shards: u32,
-    limits: impl Fn() -> Option<StashLimits> + 'static,
+    limits: StashLimits,
 ) -> Stream<'scope, Epoch, Vec<(Epoch, ShardBatch)>> {
     let shard_of = move |table: &EmbeddedTable| {
         let name = match (&table.row, &table.awaits, table.failures.first()) {
@@ -179,10 +179,6 @@ pub fn batch_by_shard<'scope>(
         "batch by shard",
         came_with,
         move |epoch, waiting: &mut Stash, table| {
-            // None where the run has failed.
-            let Some(limits) = limits() else {
-                return Vec::new();
-            };
             waiting.add(shard_of(&table).0, table, &limits.room);
             let full = || waiting.overflow(limits.most_stashed);
             std::iter::from_fn(full)

@@ -1,8 +1,8 @@
-//! A session: rounds over one lake, each over a listing of it or of a part, through one dataflow.
+//! A session: rounds over one lake, each over a listing of it or of a part, on the same workers.
 //!
 //! What is known of the index is kept from round to round, and before each only what is new of it
 //! is read. So a round costs what it looks at and what has changed there, whatever the size of the
-//! lake. A round that fails ends the dataflow; the next one makes another, from the last snapshot.
+//! lake. A round that fails ends the workers; the next one starts others, from the last snapshot.
 
 use std::sync::Arc;
 

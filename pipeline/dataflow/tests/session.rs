@@ -1,4 +1,4 @@
-//! Sessions: rounds through one dataflow, beside runs of others.
+//! Sessions: rounds on the same workers, beside runs of others.
 
 use crate::common;
 

@@ -11,16 +11,13 @@ use tokio::sync::oneshot;
 
 use super::graph::GraphDriver;
 use super::sleep::step;
-use crate::changes::{Epoch, MemberUpdate};
+use crate::changes::Epoch;
 use crate::job::{Inputs, Job, Stages};
 use crate::narrate::awaiting::Answered;
-use crate::plan::{EpochPlan, Epochs};
+use crate::plan::Epochs;
 use crate::progress::Progress;
 use crate::publish::PublishedEpoch;
 use crate::select::Work;
-
-/// Differences that are remembered to be settled. Where more were fed, a new dataflow costs less.
-const SETTLED_MOST: usize = 1 << 20;
 
 /// What came of the epochs.
 #[derive(Debug, Default)]
@@ -29,35 +26,24 @@ pub struct Driven {
     pub published: Vec<PublishedEpoch>,
     /// How many of the lake's were never begun, because the run was stopped.
     pub left: usize,
-    /// So much differed that another dataflow is made for the next round.
-    pub is_spent: bool,
 }
 
 /// Epochs to drive, and who receives what came of them.
 pub(super) struct ToDrive {
     pub(super) epochs: Epochs,
+    /// Epochs are fed while fewer are under way.
+    pub(super) epochs_in_flight: u64,
     pub(super) progress: Arc<Progress>,
     pub(super) done: oneshot::Sender<Driven>,
 }
 
-/// Feeds epochs on worker 0 and follows them until they are published.
-pub(super) struct Driver {
+/// Feeds the epochs of a round on worker 0 and follows them until they are published.
+pub(super) struct Driver<'a> {
     inputs: Inputs,
-    job: Arc<Job>,
-    epochs_in_flight: u64,
+    job: &'a Job,
+    stages: &'a Stages,
+    graph: &'a mut GraphDriver,
     next: Epoch,
-    /// The differences between the lake and what was published that the last round was fed:
-    /// published by now, which the dataflow has not been fed. None if there are too many.
-    unsettled: Option<Vec<MemberUpdate>>,
-    graph: GraphDriver,
-}
-
-/// A round that is driven.
-struct Driving {
-    stages: Arc<Stages>,
-    epochs: Epochs,
-    /// Its first epoch.
-    first: Epoch,
     /// Set when the lake's own epochs are published.
     narrating: Option<Narrating>,
     driven: Driven,
@@ -73,121 +59,82 @@ struct Narrating {
     last_fed: Instant,
 }
 
-impl Driver {
-    /// A driver of these inputs. Epochs are fed while fewer than `epochs_in_flight` are under way.
+impl<'a> Driver<'a> {
+    /// A driver of these inputs.
     pub(super) fn new(
         inputs: Inputs,
-        job: Arc<Job>,
-        epochs_in_flight: u64,
-        graph: GraphDriver,
+        job: &'a Job,
+        stages: &'a Stages,
+        graph: &'a mut GraphDriver,
     ) -> Self {
         Self {
             inputs,
             job,
-            epochs_in_flight,
-            next: 0,
-            unsettled: Some(Vec::new()),
+            stages,
             graph,
+            next: 0,
+            narrating: None,
+            driven: Driven::default(),
         }
     }
 
-    /// Drives rounds until no more can come.
+    /// Drives the epochs of a round to the end of the last one. Gives what came of them, and who
+    /// waits for it.
     pub(super) fn drive(
         mut self,
         worker: &mut Worker,
-        rounds: &mpsc::Receiver<ToDrive>,
+        mut round: ToDrive,
         published: &mpsc::Receiver<PublishedEpoch>,
-    ) {
-        while !self.job.fatal.is_set() {
-            self.graph.go_on();
-            match rounds.try_recv() {
-                // Nobody waits for what was given up.
-                Ok(round) => {
-                    self.settle();
-                    let driven = self.carry_out(worker, round.epochs, published, &round.progress);
-                    let _ = round.done.send(driven);
-                }
-                Err(TryRecvError::Empty) => {
-                    step(worker, self.graph.is_busy() || self.job.is_in_round());
-                }
-                Err(TryRecvError::Disconnected) => break,
-            }
-        }
-    }
-
-    /// The published side has caught up with the lake: no group differs.
-    fn settle(&mut self) {
-        let unsettled = self.unsettled.get_or_insert_default();
-        if unsettled.is_empty() {
-            return;
-        }
-        for (member, diff) in unsettled.drain(..) {
-            self.inputs.published.update(member, diff);
-        }
-        self.next += 1;
-        self.inputs.advance_to(self.next);
-    }
-
-    fn carry_out(
-        &mut self,
-        worker: &mut Worker,
-        epochs: Epochs,
-        published: &mpsc::Receiver<PublishedEpoch>,
-        progress: &Progress,
-    ) -> Driven {
-        let Some(stages) = self.job.stages_or_end() else {
-            return Driven::default();
-        };
-        let mut round = Driving {
-            stages,
-            epochs,
-            first: self.next,
-            narrating: None,
-            driven: Driven::default(),
-        };
+    ) -> (Driven, oneshot::Sender<Driven>) {
+        let (in_flight, progress) = (round.epochs_in_flight, &round.progress);
         loop {
             self.graph.go_on();
             if self.job.stop.is_cancelled() {
-                round.driven.left += round.epochs.left();
+                self.driven.left += round.epochs.left();
                 round.epochs = Epochs::default();
             }
-            while self.under_way() < self.epochs_in_flight && !self.job.fatal.is_set() {
+            while self.under_way() < in_flight && !self.job.fatal.is_set() {
                 match round.epochs.next() {
-                    Some(epoch) => self.feed(epoch),
+                    Some(epoch) => {
+                        self.inputs.feed(self.next, epoch);
+                        self.next += 1;
+                    }
                     None => break,
                 }
             }
             let lake_is_published = round.epochs.left() == 0 && self.under_way() == 0;
             // Whatever is published was reported before the frontier passed it.
-            round.take_in(published);
-            if lake_is_published && round.narrating.is_none() {
-                round.narrating = Some(self.start_narrating(&round.stages));
+            self.take_in(published);
+            if lake_is_published && self.narrating.is_none() {
+                self.narrating = Some(self.start_narrating());
             }
-            self.feed_narrated(&mut round, progress);
-            let done = self.next.saturating_sub(round.first + self.under_way());
+            if self.under_way() < in_flight {
+                self.feed_narrated(progress);
+            }
+            let done = self.next.saturating_sub(self.under_way());
             progress.epochs_done.store(done, Ordering::Relaxed);
-            if self.job.fatal.is_set() || (round.narrating_is_over() && self.under_way() == 0) {
+            if self.job.fatal.is_set() || (self.narrating_is_over() && self.under_way() == 0) {
                 break;
             }
             step(worker, true);
         }
-        round.take_in(published);
-        round.driven.is_spent = self.unsettled.is_none();
-        round.driven
+        self.take_in(published);
+        (self.driven, round.done)
     }
 
     /// The lake is published: the snapshot may say so, and the model is asked for what is wanted.
-    fn start_narrating(&self, stages: &Stages) -> Narrating {
-        let asking = stages.asking.as_ref();
+    fn start_narrating(&self) -> Narrating {
+        let asking = self.stages.asking.as_ref();
         let asking = asking.filter(|asking| {
             asking.is_wanted() && !self.job.fatal.is_set() && !self.job.stop.is_cancelled()
         });
         Narrating {
             answered: asking.map(|asking| {
-                let (committer, job) = (Arc::clone(&stages.committer), Arc::clone(&self.job));
+                let committer = Arc::clone(&self.stages.committer);
+                let (joins, fatal) = (Arc::clone(&self.job.joins), Arc::clone(&self.job.fatal));
                 self.job.runtime.spawn(async move {
-                    if let Err(error) = committer.finish(None, &job.joins).await {
-                        job.fatal.set(error);
+                    if let Err(error) = committer.finish(None, &joins).await {
+                        fatal.set(error);
                     }
                 });
                 asking.start(&self.job.runtime)
@@ -200,9 +147,8 @@ impl Driver {
 
     /// Feeds the groups whose narrations have come, when there are enough or it has been long
     /// enough.
-    fn feed_narrated(&mut self, round: &mut Driving, progress: &Progress) {
-        let under_way = self.under_way();
-        let (Some(narrating), Some(asking)) = (&mut round.narrating, &round.stages.asking) else {
+    fn feed_narrated(&mut self, progress: &Progress) {
+        let (Some(narrating), Some(asking)) = (&mut self.narrating, &self.stages.asking) else {
             return;
         };
         while let Some(answered) = &narrating.answered {
@@ -219,7 +165,7 @@ impl Driver {
         let due = narrating.answered.is_none()
             || narrating.tables >= cuts.batch_tables
             || narrating.last_fed.elapsed() >= cuts.batch_after;
-        if narrating.ready.is_empty() || !due || under_way >= self.epochs_in_flight {
+        if narrating.ready.is_empty() || !due {
             return;
         }
         for Answered { group, tables } in narrating.ready.drain(..) {
@@ -240,19 +186,6 @@ impl Driver {
         })
     }
 
-    fn feed(&mut self, epoch: EpochPlan) {
-        let differences = self.inputs.feed(self.next, epoch);
-        if let Some(unsettled) = &mut self.unsettled {
-            unsettled.extend(differences);
-            if unsettled.len() > SETTLED_MOST {
-                self.unsettled = None;
-            }
-        }
-        self.next += 1;
-    }
-}
-
-impl Driving {
     /// Keeps what was published; tables of the lake's epochs that await a narration are wanted.
     fn take_in(&mut self, published: &mpsc::Receiver<PublishedEpoch>) {
         for mut epoch in published.try_iter() {

@@ -85,10 +85,10 @@ pub fn same_columns(old: &[&str], new: &[String]) -> Vec<Option<usize>> {
 
 /// Turns carried narrations into narrations of the new context. Tables that carry none pass at
 /// once; the others wait for their epoch to be complete, since another table may carry another
-/// text. `narrations` are those of the round under way.
+/// text.
 pub fn settle_aliases<'scope>(
     tables: Stream<'scope, Epoch, Vec<NarratedDraft>>,
-    narrations: impl Fn() -> Option<Arc<NarrationStore>> + 'static,
+    narrations: Option<Arc<NarrationStore>>,
 ) -> Stream<'scope, Epoch, Vec<NarratedDraft>> {
     let here = tables.scope().worker().index();
     at_epoch_end(
@@ -106,8 +106,8 @@ pub fn settle_aliases<'scope>(
             None
         },
         move |_, mut tables| {
-            if let Some(store) = narrations().filter(|_| !tables.is_empty()) {
-                settle(&mut tables, &store);
+            if let Some(store) = narrations.as_ref().filter(|_| !tables.is_empty()) {
+                settle(&mut tables, store);
             }
             tables
         },

@@ -14,9 +14,6 @@ pub struct EpochPlan {
     pub lake: Vec<MemberUpdate>,
     /// Updates of the `published` collection.
     pub published: Vec<MemberUpdate>,
-    /// What the one has more than the other, of groups that differ: what publishing the epoch adds
-    /// to the `published` collection.
-    pub differences: Vec<MemberUpdate>,
     /// Published groups that the run leaves alone and whose tables other settings made: they are
     /// restated from their rows.
     pub restated: Vec<GroupId>,
@@ -25,9 +22,7 @@ pub struct EpochPlan {
 impl EpochPlan {
     /// Has a tombstone written anew, without contexts that are to be forgotten.
     pub(super) fn forget(&mut self, group: GroupId) {
-        let (member, diff) = memberless(group);
-        self.published.push((member, diff));
-        self.differences.push((member, -diff));
+        self.published.push(memberless(group));
     }
 }
 
@@ -68,8 +63,6 @@ impl Sides {
 
     /// Puts them into an epoch.
     pub(super) fn feed(self, epoch: &mut EpochPlan, id: GroupId) {
-        let differ = self.differ();
-        let (from_lake, from_published) = (epoch.lake.len(), epoch.published.len());
         if self.awaits {
             epoch.published.push(((id, AWAITS_NARRATION), 1));
         }
@@ -78,11 +71,5 @@ impl Sides {
         }
         epoch.published.extend(side(id, self.published, 1));
         epoch.lake.extend(side(id, self.lake, 1));
-        if !matches!(differ, Differ::Not) {
-            epoch.differences.extend(&epoch.lake[from_lake..]);
-            let published = epoch.published[from_published..].iter();
-            let less = published.map(|(member, diff)| (*member, -diff));
-            epoch.differences.extend(less);
-        }
     }
 }
