@@ -21,7 +21,7 @@ use crate::draft::{Before, TableDraft};
 use crate::held_back::restated;
 use crate::narrate::awaiting::AwaitingTable;
 use crate::parts::{GroupRead, Parts};
-use crate::plan::{GroupPlan, forgetful_group, members};
+use crate::plan::{GroupPlan, members, tombstone_group};
 use crate::position::Position;
 use crate::published::{Published, REGISTERED, group_of, is_forgotten, is_searchable, members_of};
 use crate::resample::{kept_sample, sampled_summaries};
@@ -60,11 +60,11 @@ impl Assembler {
             .iter()
             .map(|record| self.tombstone(group, record))
             .collect();
-        let forgetful = self.published.gone_with(&self.forget);
-        let forgetful = forgetful
+        let rewritten = self.published.tombstones_with(&self.forget);
+        let rewritten = rewritten
             .iter()
-            .find(|record| forgetful_group(record) == group);
-        removed.extend(forgetful.map(|record| self.tombstone(group, record)));
+            .find(|record| tombstone_group(record) == group);
+        removed.extend(rewritten.map(|record| self.tombstone(group, record)));
         removed
     }
 

@@ -131,7 +131,7 @@ impl Listing {
                 }
                 is_kept
             });
-            self.beside.retain(|object| !ignored.ignores(object.path));
+            self.boundary.retain(|object| !ignored.ignores(object.path));
         }
         self.ignore_files = ignored;
         self.declared = declared;
@@ -142,7 +142,7 @@ impl Listing {
             if name == IGNORE_FILE {
                 let is_there = |path: &str| is_within(path, &folder);
                 self.objects.retain(|object| !is_there(object.path));
-                self.beside.retain(|object| !is_there(object.path));
+                self.boundary.retain(|object| !is_there(object.path));
                 self.unlisted.push(folder);
             } else {
                 // It speaks of the files of its folder alone.
@@ -169,7 +169,7 @@ impl Listing {
     /// Folders that have a `.limn.yaml`, and where such names are not listed those that may have
     /// one.
     fn declaring_folders(&self, is_unlisted: bool) -> BTreeSet<String> {
-        let listed = self.objects.iter().chain(self.beside.iter());
+        let listed = self.objects.iter().chain(self.boundary.iter());
         let may = listed.filter(|object| is_unlisted || is_declared_file(object.path));
         may.map(|object| parent(object.path).to_owned()).collect()
     }
@@ -177,7 +177,7 @@ impl Listing {
     /// Folders that have such a file or may have one unlisted: above the part of the lake that was
     /// listed, and on a store that does not list such names.
     fn ignore_folders(&self, is_unlisted: bool) -> BTreeSet<String> {
-        let listed = self.objects.iter().chain(self.beside.iter());
+        let listed = self.objects.iter().chain(self.boundary.iter());
         let named = listed.filter(|object| is_ignore_file(object.path));
         let mut folders: BTreeSet<String> =
             named.map(|object| parent(object.path).to_owned()).collect();

@@ -107,7 +107,7 @@ pub mod stages {
     pub use crate::plan::{Planner, members, plan};
     pub use crate::published::Published;
     pub use crate::read::Reader;
-    pub use crate::share::{Deal, Share};
+    pub use crate::share::{Assignment, Share};
     pub use crate::sketches::{
         ColumnSketch, JoinColumns, SketchedColumns, column_sketches, graph_table, kept,
     };

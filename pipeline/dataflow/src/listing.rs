@@ -73,7 +73,7 @@ impl Listing {
             }
         }
         let counts = |it: ObjectRef<'_>| selection.has(it.path, it.size, it.modified_ms);
-        listing.beside.retain(counts);
+        listing.boundary.retain(counts);
         listing.leave_out_indexes();
         if let Some(own) = index.store.url().strip_prefix(lake.url()) {
             let own = own.trim_start_matches('/');

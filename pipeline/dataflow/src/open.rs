@@ -1,6 +1,6 @@
 //! Opening: what a process makes of a round's terms before its epochs are fed.
 //!
-//! The leader decides the terms (`crate::round`); a follower is told them (`crate::cluster`). From
+//! The leader decides the terms (`crate::round`); a follower receives them (`crate::cluster`). From
 //! there on both open the same: what the catalog has of the lake, and the stages' shared parts.
 
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl Known {
     }
 }
 
-/// A lake, its index, and what a process was told.
+/// A lake, its index, and the options of a process.
 pub struct Opening {
     /// The lake.
     pub lake: Store,
@@ -105,15 +105,15 @@ impl TokenCounter for WindowCounter {
     }
 }
 
-/// Of the root of a lake on a disk that is remembered in a run's terms.
-const LANDMARKS: usize = 32;
+/// Entries of the root of a lake on a disk that a run's terms have, at most.
+const ROOT_ENTRIES: usize = 32;
 
 /// Some of what lies in the root of a lake on a disk.
-pub async fn landmarks(lake: &Store) -> Vec<String> {
-    landmarks_of(lake, LANDMARKS).await
+pub async fn root_entries(lake: &Store) -> Vec<String> {
+    at_most_root_entries(lake, ROOT_ENTRIES).await
 }
 
-async fn landmarks_of(lake: &Store, most: usize) -> Vec<String> {
+async fn at_most_root_entries(lake: &Store, most: usize) -> Vec<String> {
     if lake.local_root().is_none() {
         return Vec::new();
     }
@@ -146,15 +146,16 @@ impl Opening {
         }
     }
 
-    /// Checks that this process was told the same as the one whose terms these are.
+    /// Checks that this process was given the same as the one whose terms these are.
     ///
     /// # Errors
     /// What differs.
     pub async fn check(&self, terms: &Terms) -> Result<(), PipelineError> {
         let (lake, index) = (&self.lake, &self.index);
         terms.check(lake, index, self.embedder.as_ref(), &self.options)?;
-        let (landmarks, own) = (&terms.landmarks, landmarks_of(lake, usize::MAX).await);
-        if !landmarks.is_empty() && !landmarks.iter().any(|it| own.contains(it)) {
+        let entries = &terms.root_entries;
+        let own = at_most_root_entries(lake, usize::MAX).await;
+        if !entries.is_empty() && !entries.iter().any(|it| own.contains(it)) {
             return Err(PipelineError::Settings(format!(
                 "the lake at {} is not the one that process 0 lists: for several machines it has to be on a shared disk or in an object store",
                 terms.lake
@@ -192,7 +193,7 @@ impl Opening {
         } = &self.known;
         let number = |snapshot: Option<&Snapshot>| snapshot.map(|it| it.number);
         if number(snapshot.as_ref()) < number(published.snapshot().as_ref()) {
-            // Another index is where that one was: what was said is not in it.
+            // Another index is where that one was: it lacks the narrations.
             *self.known.narrations.lock().await = None;
         }
         let before = snapshot.as_ref();
@@ -201,7 +202,7 @@ impl Opening {
         vectors.advance(snapshot.clone()).await;
         let (narrates, most) = (terms.narrates, MostTables(options.join_tables));
         let share = self.share(terms);
-        published.keep_to(&share);
+        published.restrict_to(&share);
         let advanced = published.advance(index, snapshot, lake.url(), &settings, narrates, most);
         advanced.await?;
         let narrations = match settings.narrator.clone() {
@@ -315,7 +316,10 @@ impl Opening {
     /// The part of the lake that this process plans.
     pub fn share(&self, terms: &Terms) -> Share {
         let cluster = self.options.cluster.as_ref();
-        Share::new(&terms.deal, cluster.map_or(0, |cluster| cluster.place().0))
+        Share::new(
+            &terms.assignment,
+            cluster.map_or(0, |cluster| cluster.place().0),
+        )
     }
 
     /// What the dataflow has from its beginning to its end.

@@ -35,14 +35,14 @@ pub use self::state::Published;
 use self::state::hash_of;
 
 impl Published {
-    /// From the beginning on, only tables of this share are known.
-    pub fn keep_to(&self, share: &Share) {
+    /// Knows only tables of this share. To be called before the first [`advance`](Self::advance).
+    pub fn restrict_to(&self, share: &Share) {
         self.change().share = share.clone();
     }
 
-    /// So large are the tables of the other shares.
-    pub fn know_elsewhere(&self, size: GraphSize) {
-        self.change().elsewhere = size;
+    /// How large the tables of the other shares are.
+    pub fn set_size_of_others(&self, size: GraphSize) {
+        self.change().size_of_others = size;
     }
 
     /// Goes on to `snapshot`, the newest, of whose catalog it reads what it does not know of the
@@ -91,26 +91,26 @@ impl Published {
         self.state().snapshot.clone()
     }
 
-    /// Contexts registered by earlier runs, of tables present or gone.
+    /// Contexts registered by earlier runs, of tables present or removed.
     pub fn registered(&self) -> Contexts {
         self.state().registered.clone()
     }
 
-    /// Rows of tables that are gone and hold registered contexts that are to be forgotten.
-    pub fn gone_with(&self, forget: &Contexts) -> Vec<Arc<TableRecord>> {
+    /// Tombstones that hold registered contexts that are to be forgotten.
+    pub fn tombstones_with(&self, forget: &Contexts) -> Vec<Arc<TableRecord>> {
         if forget.is_empty() {
             return Vec::new();
         }
         let state = self.state();
         let rows = state.held.iter().map(|held| &held.0);
-        let gone = rows.filter(|row| {
+        let tombstones = rows.filter(|row| {
             let mut contexts = row.contexts.iter();
             row.removed
                 && state.share.has_row(row)
                 && !row.is_passed_over()
                 && contexts.any(|context| is_forgotten(row, context, forget))
         });
-        gone.cloned().collect()
+        tombstones.cloned().collect()
     }
 
     /// The places that a part of the lake depends on, wherever they are.
@@ -184,7 +184,7 @@ impl Published {
     pub fn graph_size(&self) -> GraphSize {
         let state = self.state();
         let mut size = state.graph_size();
-        size.add(state.elsewhere);
+        size.add(state.size_of_others);
         size
     }
 

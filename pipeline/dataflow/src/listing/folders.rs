@@ -25,12 +25,12 @@ impl Listing {
         let mut closed = Vec::new();
         for mut folder in folders {
             while !folder.is_empty() {
-                let beside = lake.list_folder(parent(&folder)).await?;
+                let siblings = lake.list_folder(parent(&folder)).await?;
                 let names_tables =
                     |it: &ObjectInfo| shares_name(&it.path, &folder) || is_declared_file(&it.path);
-                if !beside.iter().any(names_tables) {
-                    self.beside
-                        .extend(beside.into_iter().map(ObjectRecord::from));
+                if !siblings.iter().any(names_tables) {
+                    self.boundary
+                        .extend(siblings.into_iter().map(ObjectRecord::from));
                     break;
                 }
                 folder = parent(&folder).to_owned();
@@ -54,9 +54,9 @@ impl Listing {
             let reaches =
                 |path: &str| described_below(path).is_some_and(|it| is_within(folder, it));
             let reaching = there.into_iter().filter(|it| reaches(&it.path));
-            self.beside.extend(reaching.map(ObjectRecord::from));
+            self.boundary.extend(reaching.map(ObjectRecord::from));
         }
-        self.beside
+        self.boundary
             .retain(|object| !closed.iter().any(|folder| is_within(object.path, folder)));
         Ok(closed)
     }
@@ -80,9 +80,9 @@ impl Listing {
         for folder in folders {
             let there = lake.list_folder(folder).await?;
             let reaching = there.into_iter().filter(|it| reaches(&it.path));
-            self.beside.extend(reaching.map(ObjectRecord::from));
+            self.boundary.extend(reaching.map(ObjectRecord::from));
         }
-        self.beside.sort();
+        self.boundary.sort();
         Ok(())
     }
 }

@@ -111,7 +111,7 @@ impl Listing {
             Ok(object) if self.share.is_partial() && !self.share.has(&object.path) => {
                 // It may leave out what lies below it.
                 if is_ignore_file(&object.path) && self.share.is_cut(parent(&object.path)) {
-                    self.beside.push(&object.into());
+                    self.boundary.push(&object.into());
                 }
             }
             Ok(object) => {

@@ -14,8 +14,8 @@ use super::state::Listing;
 pub struct ForOthers {
     /// Objects that may be about their tables.
     pub texts: Vec<ObjectRecord>,
-    /// Files of tables that lie beside these in folders that were cut.
-    pub beside_texts: Vec<ObjectRecord>,
+    /// Files of tables in the same folders as these, where the folders were cut.
+    pub neighbours: Vec<ObjectRecord>,
     /// Paths of theirs that are files of a table of this share, by its log.
     pub claimed: Vec<String>,
 }
@@ -24,7 +24,7 @@ impl ForOthers {
     /// Adds what is to be known of another share.
     pub fn add(&mut self, other: ForOthers) {
         self.texts.extend(other.texts);
-        self.beside_texts.extend(other.beside_texts);
+        self.neighbours.extend(other.neighbours);
         self.claimed.extend(other.claimed);
     }
 }
@@ -43,7 +43,7 @@ impl Listing {
         let texts = self.objects.iter().filter(is_text);
         let folders: BTreeSet<&str> = texts.map(|it| parent(it.path)).collect();
         // What a text says of which table depends on the tables of its own folder.
-        let is_beside_text = |it: &ObjectRef<'_>| {
+        let is_neighbour = |it: &ObjectRef<'_>| {
             let folder = parent(it.path);
             is_data(it.path) && self.share.is_cut(folder) && folders.contains(folder)
         };
@@ -56,10 +56,10 @@ impl Listing {
                 .filter(is_text)
                 .map(|it| it.record())
                 .collect(),
-            beside_texts: self
+            neighbours: self
                 .objects
                 .iter()
-                .filter(|it| is_beside_text(it) && !is_text(it))
+                .filter(|it| is_neighbour(it) && !is_text(it))
                 .map(|it| it.record())
                 .collect(),
             claimed: claimed
@@ -70,20 +70,20 @@ impl Listing {
     }
 
     /// The texts that more than one process looks at.
-    pub fn looked_at_by_several(&self) -> Vec<String> {
+    pub fn texts_seen_by_several(&self) -> Vec<String> {
         let own = self.for_others().texts.into_iter().map(|it| it.path);
-        let others = self.beside.iter().map(|it| it.path.to_owned());
+        let others = self.boundary.iter().map(|it| it.path.to_owned());
         own.chain(others).collect()
     }
 
     /// Takes in what this share has to know of the others.
-    pub fn know(&mut self, others: ForOthers) {
+    pub fn receive(&mut self, others: ForOthers) {
         let claimed: BTreeSet<&str> = others.claimed.iter().map(String::as_str).collect();
         if !claimed.is_empty() {
             self.objects.retain(|object| !claimed.contains(object.path));
         }
-        let texts = others.texts.into_iter().chain(others.beside_texts);
-        self.beside
+        let texts = others.texts.into_iter().chain(others.neighbours);
+        self.boundary
             .extend(texts.filter(|it| !self.share.has(&it.path)));
     }
 }

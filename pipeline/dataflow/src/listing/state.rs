@@ -19,8 +19,9 @@ pub struct Listing {
     pub share: Share,
     /// The objects of that part.
     pub objects: Objects,
-    /// Objects beside the part's folders, which its tables may share a name with.
-    pub beside: Objects,
+    /// Objects outside of the part or the share on which its tables depend: neighbours that may
+    /// have a table's name, and texts that may be about tables of it.
+    pub boundary: Objects,
     /// Paths in the lake that could not be listed, with all that lies below them.
     pub unlisted: Vec<String>,
     /// The same for people.

@@ -15,7 +15,7 @@ impl Listing {
         let is_unchosen = |it: &ObjectRef<'_>| {
             may_be_beside(it.path) && !selection.has_rows(it.path, it.size, it.modified_ms)
         };
-        let listed = self.objects.iter().chain(self.beside.iter());
+        let listed = self.objects.iter().chain(self.boundary.iter());
         if !listed.clone().any(|it| is_unchosen(&it)) {
             return;
         }
@@ -23,7 +23,7 @@ impl Listing {
         let kept = listed.filter(|it| is_unchosen(it) && about_others.contains(it.path));
         let kept: BTreeSet<String> = kept.map(|it| it.path.to_owned()).collect();
         let is_kept = |it: &ObjectRef<'_>| !is_unchosen(it) || kept.contains(it.path);
-        self.beside.retain(|object| is_kept(&object));
+        self.boundary.retain(|object| is_kept(&object));
         self.objects.retain(|object| {
             let is_kept = is_kept(&object);
             if !is_kept {

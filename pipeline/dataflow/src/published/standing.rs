@@ -24,7 +24,7 @@ pub struct Standing {
     pub passed_over: Vec<(String, Ignored)>,
     /// The names of tables that await a narration, whoever can give it.
     pub awaiting: Vec<String>,
-    /// The names for which contexts are registered, of tables present or gone.
+    /// The names for which contexts are registered, of tables present or removed.
     pub registered: BTreeSet<String>,
     /// How large the join graph is.
     pub size: GraphSize,

@@ -52,8 +52,8 @@ pub(super) struct State {
     pub(super) share: Share,
     /// Whether the index has the lake, of which another share may have all tables.
     pub(super) is_known: bool,
-    /// How large the others are.
-    pub(super) elsewhere: GraphSize,
+    /// How large the tables of the other shares are.
+    pub(super) size_of_others: GraphSize,
 }
 
 /// What a writer keeps of a row: all that it goes on from. What the catalog has of columns and
@@ -197,8 +197,8 @@ impl State {
                 }
             }
         }
-        // The other row of a file has to be found when the one that was found is gone. This is
-        // rare.
+        // The other row of a file has to be found when the one that was found is removed.
+        // This is rare.
         if self.is_doubled {
             self.by_content.clear();
             self.by_path.clear();

@@ -40,7 +40,7 @@ impl Published {
 
     /// The version of a text about several tables that a published table has its part of, and the
     /// part, if that is another version than this one.
-    pub fn told_by_another(
+    pub fn part_of_another_version(
         &self,
         table: &str,
         path: &str,

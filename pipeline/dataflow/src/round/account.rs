@@ -242,7 +242,7 @@ impl Round {
             passed_over.extend(epoch.passed_over);
             for (name, outcome) in epoch.outcomes {
                 let known = outcomes.entry(name).or_insert(outcome);
-                // Gone from one group of files and there in another: the table has changed.
+                // Removed from one group of files and added in another: the table has changed.
                 *known = match (*known, outcome) {
                     (Outcome::Removed, Outcome::Added) | (Outcome::Added, Outcome::Removed) => {
                         Outcome::Changed

@@ -1,5 +1,5 @@
-//! What a round refuses: a lake from which all seems gone, and a part of a lake whose rest is
-//! indexed otherwise.
+//! What a round refuses: a lake from which all tables seem removed, and a part of a lake whose rest
+//! is indexed otherwise.
 
 use futures::StreamExt;
 
@@ -11,8 +11,8 @@ use crate::planned::Listed;
 use crate::scope::{Part, Scope};
 
 impl Round {
-    /// An unmounted disk and a mistyped prefix look like a lake from which all is gone, and so do
-    /// filters that leave nothing.
+    /// An unmounted disk and a mistyped prefix look like a lake from which all is removed, and so
+    /// do filters that leave nothing.
     pub(super) async fn check_listed(
         &self,
         part: &Part,

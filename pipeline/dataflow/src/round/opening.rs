@@ -11,11 +11,11 @@ use crate::cluster::terms::Terms;
 use crate::error::PipelineError;
 use crate::filtering::remembered;
 use crate::narrate::successor::try_out_successor;
-use crate::open::{Opened, Opening, landmarks};
+use crate::open::{Opened, Opening, root_entries};
 use crate::options::{Narrate, shards};
 use crate::plan::Planner;
 use crate::settings::IndexSettings;
-use crate::share::Deal;
+use crate::share::Assignment;
 
 /// The planner of a process's share.
 fn planner(opening: &Opening, terms: &Terms, opened: &Opened) -> Arc<Planner> {
@@ -78,19 +78,19 @@ impl Round {
             index.put(&path, Default::default()).await?;
             mark = Some(path);
         }
-        let deal = match (&cluster, options.scope.is_partial()) {
-            (Some(cluster), false) => Deal::of(&opening.lake, cluster.place().1).await,
-            _ => Deal::default(),
+        let assignment = match (&cluster, options.scope.is_partial()) {
+            (Some(cluster), false) => Assignment::of(&opening.lake, cluster.place().1).await,
+            _ => Assignment::default(),
         };
-        let landmarks = match cluster.is_some() {
-            true => landmarks(&opening.lake).await,
+        let root_entries = match cluster.is_some() {
+            true => root_entries(&opening.lake).await,
             false => Vec::new(),
         };
         let options = &opening.options;
         let terms = Terms {
             mark,
-            landmarks,
-            deal,
+            root_entries,
+            assignment,
             lake: lake.clone(),
             index: opening.index.store.url().to_owned(),
             snapshot: snapshot.as_ref().map(|snapshot| snapshot.number),

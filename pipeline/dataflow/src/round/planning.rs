@@ -64,7 +64,7 @@ impl Round {
         if !share.follows() {
             self.check_listed(&listing.part, &listed).await?;
         }
-        listing.know(listed.for_others);
+        listing.receive(listed.for_others);
         Ok((listing, planned))
     }
 
@@ -75,7 +75,7 @@ impl Round {
         planned: &mut Planned,
     ) -> Result<Plan, PipelineError> {
         let published = &self.opening.known.published;
-        let looked_at = listing.looked_at_by_several();
+        let shared_texts = listing.texts_seen_by_several();
         let mut plan = self
             .unless_stopped(plan(Arc::clone(&self.planner), listing))
             .await?;
@@ -91,10 +91,10 @@ impl Round {
         planned.unreached = std::mem::take(&mut plan.unreached).into_iter().collect();
         if self.cluster.is_some() {
             let registered = self.planner.contexts.keys().map(ToString::to_string);
-            let met = registered.chain(looked_at);
-            let is_met =
+            let matched = registered.chain(shared_texts);
+            let is_matched =
                 |it: &String| !planned.orphans.contains(it) && !planned.unreached.contains(it);
-            planned.met = met.filter(is_met).collect();
+            planned.matched = matched.filter(is_matched).collect();
         }
         let restated = plan.restated.iter().flat_map(|it| published.tables(*it));
         let restated = restated.filter(|table| !table.removed);
@@ -123,7 +123,7 @@ impl Round {
             let own = planned.standing.size;
             let others = self.unless_stopped(cluster.planned()).await?;
             others.into_iter().for_each(|it| planned.add(it));
-            published.know_elsewhere(planned.standing.size.without(own));
+            published.set_size_of_others(planned.standing.size.without(own));
         }
         for path in &planned.unreached {
             planned.ignored.add_other(path);
