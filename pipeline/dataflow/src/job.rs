@@ -1,18 +1,18 @@
 //! The nightly job, from top to bottom as the data flows.
 //!
-//! [`build`] is the dataflow: each line a stage, each stage's inside in its own file. [`Stages`]
-//! holds what the stages share in one process: the reader, the assembler, the describer, the
-//! embedder, the segment writer and the committer. `crate::drive` feeds it epochs: first those of
-//! the lake; then, as a language model gets on, those of tables that are published and await its
-//! words. The dataflow of a session lives on: each listing is a round, with stages of its own.
+//! [`build`] is the dataflow, with its stages below it in order; each stage's inside is in its own
+//! file. [`Stages`] holds what the stages share in one process: the reader, the assembler, the
+//! describer, the embedder, the segment writer and the committer. `crate::drive` feeds it epochs:
+//! first those of the lake; then, as a language model gets on, those of tables that are published
+//! and await its words. The dataflow of a session lives on: each listing is a round, with stages of
+//! its own.
 
 use std::sync::{Arc, PoisonError, RwLock, mpsc};
 
 use differential_dataflow::input::InputSession;
 use limn_formats::Room;
 use limn_joins::{Band, Member, Table};
-use limn_lake::contexts::{About, SharedKind};
-use limn_lake::{ContextSource, ContextText, Group, GroupKind};
+use limn_segment::TextHash;
 use timely::ExchangeData;
 use timely::dataflow::channels::pact::{Exchange, ParallelizationContract, Pipeline};
 use timely::dataflow::operators::vec::{Broadcast, Map};
@@ -30,19 +30,19 @@ use crate::cluster::terms::Terms;
 use crate::describe::Describer;
 use crate::draft::TableDraft;
 use crate::drive::sleep::Sleepers;
-use crate::embed::BlockEmbedder;
+use crate::embed::{BlockEmbedder, EmbeddedTable};
 use crate::error::{Fatal, PipelineError};
 use crate::graph::{EdgeUpdate, GraphWork, Joins, edges};
 use crate::kept::KeptVectors;
 use crate::narrate::aliases::settle_aliases;
 use crate::narrate::asking::Asking;
 use crate::narrate::store::NarrationStore;
-use crate::pending::parts_of;
 use crate::plan::{EpochPlan, GroupPlan};
 use crate::publish::{Committer, PublishedEpoch, gather_epoch};
-use crate::read::{LookedUp, Part, ReadSource, ReadTask, Reader, WantedParts};
+use crate::read::{LookedUp, ReadTask, Reader};
 use crate::segments::{SegmentWriter, ShardResult, StashLimits, batch_by_shard};
 use crate::select::{Home, Work, select_work};
+use crate::tasks::read_tasks;
 use crate::wire::Wire;
 
 /// What a process's dataflow has from its beginning to its end.
@@ -235,118 +235,23 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         let late = late.exchange(move |work: &Work| home.of_group(work.group()));
         let work = select_work(changes.inner, plans).concat(late);
 
-        // What the catalog knows of a group's files is not read again. The others are read wherever
-        // a worker is free; tables come together where their group lives.
-        let tasks = work.clone().flat_map(move |work| read_tasks(work, home));
-        let looked_up = run_tasks(tasks, Pipeline, "look files up", job, {
-            let job = Arc::clone(job);
-            move |task| {
-                let stages = job.stages();
-                async move { Ok(vec![stages?.reader.look_up(task)]) }
-            }
-        });
-        let (unknown, known) = looked_up.ok_err(|found| match found {
-            LookedUp::Unknown(task) => Ok(task),
-            LookedUp::Known(done) => Err(done),
-        });
-        let reads = run_tasks(
-            unknown,
-            Exchange::new(ReadTask::route),
-            "read files",
-            job,
-            {
-                let job = Arc::clone(job);
-                move |task| {
-                    let stages = job.stages();
-                    async move { stages?.reader.read(task).await }
-                }
-            },
-        );
-        let mut tables = assemble_tables(work, known.concat(reads), {
-            let job = Arc::clone(job);
-            move || Some(Arc::clone(&job.stages_or_end()?.assembler))
-        });
+        let mut tables = read_and_assemble(work, job, home);
         // From here on any process can go on with them.
         if worker_count > job.workers {
             let here = worker_index as u64;
             tables = tables.exchange(move |table: &TableDraft| table.route(here));
         }
-
-        // Tables are described, with the narrations of their columns that there are.
-        let narrated = run_tasks(tables, Pipeline, "look up narrations", job, {
-            let job = Arc::clone(job);
-            move |table| {
-                let stages = job.stages();
-                async move { stages?.describer.look_up(table).await }
-            }
-        });
-        let narrated = settle_aliases(narrated, {
-            let job = Arc::clone(job);
-            move || job.stages_or_end()?.narrations.clone()
-        });
-        let described = run_tasks(narrated, Pipeline, "describe tables", job, {
-            let job = Arc::clone(job);
-            move |table| {
-                let stages = job.stages();
-                async move { stages?.describer.describe(table).await }
-            }
-        });
-
-        // Texts become vectors, in batches over all workers.
-        let embedded = run_tasks(described, Pipeline, "embed blocks", job, {
-            let job = Arc::clone(job);
-            move |table| {
-                let stages = job.stages();
-                async move { stages?.embedder.embed(table).await }
-            }
-        });
-
-        // A complete epoch becomes a bundle per shard…
-        let batches = batch_by_shard(embedded, job.lake.clone(), job.shards, {
-            let job = Arc::clone(job);
-            move || Some(job.stages_or_end()?.stash_limits())
-        });
-        let shards = run_tasks(batches, Pipeline, "write segments", job, {
-            let job = Arc::clone(job);
-            move |(epoch, batch)| {
-                let stages = job.stages();
-                async move { stages?.writer.write(epoch, batch).await }
-            }
-        });
-
-        // (Vectors that are in a segment need not be kept any more by the process that embedded
-        // them.)
+        let embedded = describe_and_embed(tables, job);
+        let shards = write_segments(embedded, job);
         if worker_count > job.workers {
-            let job = Arc::clone(job);
-            let texts = shards.clone().flat_map(|shard: ShardResult| shard.texts);
-            texts
-                .broadcast()
-                .inspect(move |text| {
-                    if let Some(stages) = job.stages_or_end() {
-                        stages.kept.forget([*text]);
-                    }
-                })
-                .probe_with(&done);
+            forget_kept(shards.clone(), job).probe_with(&done);
         }
-
-        // …and the bundles become the next snapshot.
-        let epochs = gather_epoch(shards);
-        run_tasks(epochs, Pipeline, "publish", job, {
-            let job = Arc::clone(job);
-            move |results| {
-                // In the order of the epochs, which tasks do not keep.
-                let joins = Arc::clone(&job.joins);
-                let commit = job
-                    .stages()
-                    .map(|stages| Arc::clone(&stages.committer).commit(results, joins));
-                async move { commit?.await }
-            }
-        })
-        .inspect(move |epoch| {
-            // Nobody listens only when the run is being given up.
-            let _ = report.send(epoch.clone());
-        })
-        .probe_with(&done);
+        publish(shards, job)
+            .inspect(move |epoch| {
+                // Nobody listens only when the run is being given up.
+                let _ = report.send(epoch.clone());
+            })
+            .probe_with(&done);
     });
     Inputs {
         lake,
@@ -357,6 +262,123 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         begun,
         done,
     }
+}
+
+/// What the catalog knows of a group's files is not read again. The others are read wherever a
+/// worker is free; tables come together where their group lives.
+fn read_and_assemble<'scope>(
+    work: Stream<'scope, Epoch, Vec<Work>>,
+    job: &Arc<Job>,
+    home: Home,
+) -> Stream<'scope, Epoch, Vec<TableDraft>> {
+    let tasks = work.clone().flat_map(move |work| read_tasks(work, home));
+    let looked_up = run_tasks(tasks, Pipeline, "look files up", job, {
+        let job = Arc::clone(job);
+        move |task| {
+            let stages = job.stages();
+            async move { Ok(vec![stages?.reader.look_up(task)]) }
+        }
+    });
+    let (unknown, known) = looked_up.ok_err(|found| match found {
+        LookedUp::Unknown(task) => Ok(task),
+        LookedUp::Known(done) => Err(done),
+    });
+    let by_path = Exchange::new(ReadTask::route);
+    let reads = run_tasks(unknown, by_path, "read files", job, {
+        let job = Arc::clone(job);
+        move |task| {
+            let stages = job.stages();
+            async move { stages?.reader.read(task).await }
+        }
+    });
+    assemble_tables(work, known.concat(reads), {
+        let job = Arc::clone(job);
+        move || Some(Arc::clone(&job.stages_or_end()?.assembler))
+    })
+}
+
+/// Tables are described, with the narrations of their columns that there are. Texts become vectors,
+/// in batches over all workers.
+fn describe_and_embed<'scope>(
+    tables: Stream<'scope, Epoch, Vec<TableDraft>>,
+    job: &Arc<Job>,
+) -> Stream<'scope, Epoch, Vec<EmbeddedTable>> {
+    let narrated = run_tasks(tables, Pipeline, "look up narrations", job, {
+        let job = Arc::clone(job);
+        move |table| {
+            let stages = job.stages();
+            async move { stages?.describer.look_up(table).await }
+        }
+    });
+    let narrated = settle_aliases(narrated, {
+        let job = Arc::clone(job);
+        move || job.stages_or_end()?.narrations.clone()
+    });
+    let described = run_tasks(narrated, Pipeline, "describe tables", job, {
+        let job = Arc::clone(job);
+        move |table| {
+            let stages = job.stages();
+            async move { stages?.describer.describe(table).await }
+        }
+    });
+    run_tasks(described, Pipeline, "embed blocks", job, {
+        let job = Arc::clone(job);
+        move |table| {
+            let stages = job.stages();
+            async move { stages?.embedder.embed(table).await }
+        }
+    })
+}
+
+/// A complete epoch becomes a bundle per shard…
+fn write_segments<'scope>(
+    embedded: Stream<'scope, Epoch, Vec<EmbeddedTable>>,
+    job: &Arc<Job>,
+) -> Stream<'scope, Epoch, Vec<ShardResult>> {
+    let batches = batch_by_shard(embedded, job.lake.clone(), job.shards, {
+        let job = Arc::clone(job);
+        move || Some(job.stages_or_end()?.stash_limits())
+    });
+    run_tasks(batches, Pipeline, "write segments", job, {
+        let job = Arc::clone(job);
+        move |(epoch, batch)| {
+            let stages = job.stages();
+            async move { stages?.writer.write(epoch, batch).await }
+        }
+    })
+}
+
+/// Vectors that are in a segment need not be kept any more by the process that embedded them.
+fn forget_kept<'scope>(
+    shards: Stream<'scope, Epoch, Vec<ShardResult>>,
+    job: &Arc<Job>,
+) -> Stream<'scope, Epoch, Vec<TextHash>> {
+    let job = Arc::clone(job);
+    let texts = shards.flat_map(|shard: ShardResult| shard.texts);
+    texts.broadcast().inspect(move |text| {
+        if let Some(stages) = job.stages_or_end() {
+            stages.kept.forget([*text]);
+        }
+    })
+}
+
+/// …and the bundles become the next snapshot.
+fn publish<'scope>(
+    shards: Stream<'scope, Epoch, Vec<ShardResult>>,
+    job: &Arc<Job>,
+) -> Stream<'scope, Epoch, Vec<PublishedEpoch>> {
+    let epochs = gather_epoch(shards);
+    run_tasks(epochs, Pipeline, "publish", job, {
+        let job = Arc::clone(job);
+        move |results| {
+            // In the order of the epochs, which tasks do not keep.
+            let joins = Arc::clone(&job.joins);
+            let commit = job
+                .stages()
+                .map(|stages| Arc::clone(&stages.committer).commit(results, joins));
+            async move { commit?.await }
+        }
+    })
 }
 
 /// The inputs of the join graph on one worker, and how far it has come.
@@ -418,72 +440,4 @@ where
         Arc::clone(&job.fatal),
         task,
     )
-}
-
-/// What a group wants of a text about several tables.
-fn wanted_parts(
-    group: &Group,
-    context: &ContextSource,
-    kind: SharedKind,
-    about: &About,
-) -> WantedParts {
-    if group.kind != GroupKind::Family {
-        return WantedParts::One {
-            table: context.table.clone(),
-            version: context.fingerprint(),
-            about: about.clone(),
-        };
-    }
-    let files = group.files.iter().map(|file| file.object.path.clone());
-    let paths = files.chain([group.path.clone()]);
-    WantedParts::Of(match kind.may_hold_rows() {
-        true => paths.collect(),
-        // What people write is short.
-        false => Vec::new(),
-    })
-}
-
-/// The reads that a group's work needs.
-fn read_tasks(work: Work, home: Home) -> Vec<ReadTask> {
-    let Work::Describe(Wire(plan)) = work else {
-        return Vec::new();
-    };
-    parts_of(&plan)
-        .filter_map(|part| {
-            let is_probed = matches!(part, Part::File(index) if plan.probed.contains(&index));
-            let source = match part {
-                Part::File(index) => {
-                    ReadSource::Data(plan.group.files.get(index as usize)?.clone())
-                }
-                Part::Context(index) => match plan.group.contexts.get(index as usize)? {
-                    context @ ContextSource {
-                        source: ContextText::Sidecar { object },
-                        ..
-                    } => ReadSource::Sidecar(object.clone(), context.fingerprint()),
-                    context @ ContextSource {
-                        source:
-                            ContextText::Shared {
-                                object,
-                                kind,
-                                about,
-                                ..
-                            },
-                        ..
-                    } => ReadSource::Shared {
-                        object: object.clone(),
-                        kind: *kind,
-                        wanted: wanted_parts(&plan.group, context, *kind, about),
-                    },
-                    ContextSource { .. } => return None,
-                },
-            };
-            Some(ReadTask {
-                group: plan.id,
-                part,
-                source: Wire(source),
-                home: home.of_group(plan.id),
-                is_probed,
-            })
-        })
-        .collect()
 }

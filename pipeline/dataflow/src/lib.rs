@@ -79,6 +79,7 @@ mod session;
 mod settings;
 mod share;
 mod sketches;
+mod tasks;
 mod values;
 mod weight;
 mod wire;

@@ -220,46 +220,34 @@ impl Opening {
                 open,
             ))
         });
+        let stages = self.stages(terms, is_uniform, narrations, asking)?;
+        Ok(Opened {
+            stages: Arc::new(stages),
+            is_uniform,
+        })
+    }
+
+    /// What the stages share. `is_uniform` says whether the lake's tables in the index were all made
+    /// with this run's settings.
+    fn stages(
+        &self,
+        terms: &Terms,
+        is_uniform: bool,
+        narrations: Option<Arc<NarrationStore>>,
+        asking: Option<Arc<Asking>>,
+    ) -> Result<Stages, PipelineError> {
+        let (index, options, settings) = (&self.index, &self.options, &terms.settings);
+        let (progress, published) = (&self.progress, &self.known.published);
         let room = Room::of(options.held_memory);
-        let reader = Arc::new(Reader::new(
-            lake.clone(),
-            Arc::clone(published),
-            ReadOptions {
-                sample_rows: options.sample_rows,
-                scan_budget: options.scan_budget,
-                seed: options.seed,
-                values: terms.settings.kept_values(),
-                room: room.clone(),
-                confined: options.confined_program.clone().map(Confined::new),
-                containers: OpenContainers::keeping(options.held_memory / KEPT_CONTAINERS),
-                declared: None,
-            },
-            options.read_memory,
-            Arc::clone(progress),
-        ));
         let kept = Arc::new(KeptVectors::new(
             index.clone(),
             settings.embedder.clone(),
             settings.dimensions,
             options.keep_vectors_after,
         ));
-        let stages = Arc::new(Stages {
-            reader,
-            assembler: Arc::new(Assembler {
-                lake: lake.clone(),
-                published: Arc::clone(published),
-                settings: settings.fingerprint(),
-                narrates: terms.narrates,
-                resample_threshold: if is_uniform {
-                    options.resample_threshold
-                } else {
-                    0.0
-                },
-                forget: options.forget.clone(),
-                redact: terms.settings.redact,
-                values: terms.settings.kept_values().most,
-                room: room.clone(),
-            }),
+        Ok(Stages {
+            reader: Arc::new(self.reader(terms, &room)),
+            assembler: Arc::new(self.assembler(terms, is_uniform, &room)),
             describer: Arc::new(Describer {
                 counter: Arc::new(WindowCounter(Arc::clone(&self.embedder))),
                 words: settings.narrate,
@@ -271,7 +259,7 @@ impl Opening {
                 Arc::clone(&self.embedder),
                 options.embed_threads,
                 index.clone(),
-                Arc::clone(vectors),
+                Arc::clone(&self.known.vectors),
                 Arc::clone(&kept),
                 Arc::clone(progress),
             )),
@@ -294,8 +282,45 @@ impl Opening {
             )?,
             narrations,
             asking,
-        });
-        Ok(Opened { stages, is_uniform })
+        })
+    }
+
+    fn reader(&self, terms: &Terms, room: &Room) -> Reader {
+        let options = &self.options;
+        Reader::new(
+            self.lake.clone(),
+            Arc::clone(&self.known.published),
+            ReadOptions {
+                sample_rows: options.sample_rows,
+                scan_budget: options.scan_budget,
+                seed: options.seed,
+                values: terms.settings.kept_values(),
+                room: room.clone(),
+                confined: options.confined_program.clone().map(Confined::new),
+                containers: OpenContainers::keeping(options.held_memory / KEPT_CONTAINERS),
+                declared: None,
+            },
+            options.read_memory,
+            Arc::clone(&self.progress),
+        )
+    }
+
+    fn assembler(&self, terms: &Terms, is_uniform: bool, room: &Room) -> Assembler {
+        Assembler {
+            lake: self.lake.clone(),
+            published: Arc::clone(&self.known.published),
+            settings: terms.settings.fingerprint(),
+            narrates: terms.narrates,
+            resample_threshold: if is_uniform {
+                self.options.resample_threshold
+            } else {
+                0.0
+            },
+            forget: self.options.forget.clone(),
+            redact: terms.settings.redact,
+            values: terms.settings.kept_values().most,
+            room: room.clone(),
+        }
     }
 
     /// The narrations of `narrator`: those that are known already, if they are its.

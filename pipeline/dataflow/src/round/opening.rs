@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use limn_segment::nonce;
+use limn_segment::{Snapshot, nonce};
 
 use super::state::Round;
 use crate::cluster::Cluster;
@@ -28,6 +28,53 @@ fn planner(opening: &Opening, terms: &Terms, opened: &Opened) -> Arc<Planner> {
         &opening.options,
         &opening.share(terms),
     ))
+}
+
+/// The terms that the leader decides. `narrates` says whether it has a language model for this
+/// lake.
+async fn terms(
+    opening: &Opening,
+    snapshot: Option<&Snapshot>,
+    settings: IndexSettings,
+    narrates: bool,
+) -> Result<Terms, PipelineError> {
+    let (lake, options) = (opening.lake.url(), &opening.options);
+    let cluster = options.cluster.as_ref();
+    let filters = match &options.filters {
+        Some(filters) => filters.clone(),
+        None => remembered(snapshot, lake)?,
+    };
+    let index = &opening.index.store;
+    let mut mark = None;
+    if cluster.is_some() && index.local_root().is_some() {
+        let path = format!("cache/probe/cluster-{}", nonce());
+        index.put(&path, Default::default()).await?;
+        mark = Some(path);
+    }
+    let assignment = match (cluster, options.scope.is_partial()) {
+        (Some(cluster), false) => Assignment::of(&opening.lake, cluster.place().1).await,
+        _ => Assignment::default(),
+    };
+    let root_entries = match cluster.is_some() {
+        true => root_entries(&opening.lake).await,
+        false => Vec::new(),
+    };
+    Ok(Terms {
+        mark,
+        root_entries,
+        assignment,
+        lake: lake.to_owned(),
+        index: index.url().to_owned(),
+        snapshot: snapshot.map(|snapshot| snapshot.number),
+        filters,
+        narrate: Terms::narrate(options),
+        contexts: Terms::contexts(options),
+        narrates,
+        shards: shards(options, snapshot)?,
+        resample_threshold: options.resample_threshold,
+        workers: options.workers.max(1),
+        settings,
+    })
 }
 
 impl Round {
@@ -67,42 +114,7 @@ impl Round {
         if let Some(snapshot) = &snapshot {
             settings.check_against(snapshot)?;
         }
-        let filters = match &options.filters {
-            Some(filters) => filters.clone(),
-            None => remembered(snapshot.as_ref(), &lake)?,
-        };
-        let index = &opening.index.store;
-        let mut mark = None;
-        if cluster.is_some() && index.local_root().is_some() {
-            let path = format!("cache/probe/cluster-{}", nonce());
-            index.put(&path, Default::default()).await?;
-            mark = Some(path);
-        }
-        let assignment = match (&cluster, options.scope.is_partial()) {
-            (Some(cluster), false) => Assignment::of(&opening.lake, cluster.place().1).await,
-            _ => Assignment::default(),
-        };
-        let root_entries = match cluster.is_some() {
-            true => root_entries(&opening.lake).await,
-            false => Vec::new(),
-        };
-        let options = &opening.options;
-        let terms = Terms {
-            mark,
-            root_entries,
-            assignment,
-            lake: lake.clone(),
-            index: opening.index.store.url().to_owned(),
-            snapshot: snapshot.as_ref().map(|snapshot| snapshot.number),
-            filters,
-            narrate: Terms::narrate(options),
-            contexts: Terms::contexts(options),
-            narrates: with.is_some(),
-            shards: shards(options, snapshot.as_ref())?,
-            resample_threshold: options.resample_threshold,
-            workers: options.workers.max(1),
-            settings,
-        };
+        let terms = terms(&opening, snapshot.as_ref(), settings, with.is_some()).await?;
         if let Some(cluster) = &cluster {
             cluster.announce(&terms);
         }
