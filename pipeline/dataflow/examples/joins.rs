@@ -28,6 +28,12 @@ type ColumnName = (String, String);
 /// A table's key, its columns, and the hash of its segment.
 type InIndex = (TableKey, Box<[Box<str>]>, u64);
 type Names<'a> = BTreeMap<TableId, &'a TableRecord>;
+/// Two tables by their names, in order.
+type Tables = (String, String);
+/// The columns of each declared key between two tables.
+type Gold = BTreeMap<Tables, BTreeSet<BTreeSet<ColumnName>>>;
+/// The best edge that was found between two tables, and its columns.
+type Best<'a> = BTreeMap<Tables, (&'a Edge, BTreeSet<ColumnName>)>;
 
 fn graph(
     tables: Vec<Arc<Table>>,
@@ -72,6 +78,12 @@ fn named(names: &Names, table: TableId, place: &[Place]) -> Option<ColumnName> {
     let row = names.get(&table)?;
     let column = row.columns.get(usize::from(place.first()?.0))?;
     Some((row.name.to_lowercase(), column.name.to_lowercase()))
+}
+
+fn in_index(names: &Names, table: TableId) -> Option<InIndex> {
+    let row = names.get(&table)?;
+    let columns = row.columns.iter().map(|it| it.name.as_str().into());
+    Some((row.key(), columns.collect(), segment_hash(&row.segment)))
 }
 
 /// Memory that is no file's, now and at most, in MiB.
@@ -121,6 +133,109 @@ fn reason(
     reasons.max().unwrap_or_default()
 }
 
+fn tables_of(from: &ColumnName, to: &ColumnName) -> Tables {
+    (
+        from.0.clone().min(to.0.clone()),
+        from.0.clone().max(to.0.clone()),
+    )
+}
+
+/// The declared keys, and how many are of columns that the index does not have.
+fn declared(keys: &str, names: &Names) -> Result<(Gold, usize), Box<dyn std::error::Error>> {
+    let mut gold = Gold::new();
+    let exists: BTreeSet<ColumnName> = names
+        .values()
+        .flat_map(|row| {
+            row.columns
+                .iter()
+                .map(|it| (row.name.to_lowercase(), it.name.to_lowercase()))
+        })
+        .collect();
+    let mut absent = 0;
+    for line in std::fs::read_to_string(keys)?.lines() {
+        let key: Declared = serde_json::from_str(line)?;
+        let from = (key.table.to_lowercase(), key.column.to_lowercase());
+        let to = (key.ref_table.to_lowercase(), key.ref_column.to_lowercase());
+        if from.0 == to.0 || !exists.contains(&from) || !exists.contains(&to) {
+            absent += 1;
+            continue;
+        }
+        let tables = tables_of(&from, &to);
+        gold.entry(tables).or_default().insert([from, to].into());
+    }
+    Ok((gold, absent))
+}
+
+/// The best edge between each two tables, and how many edges of each kind there are.
+fn best_of<'a>(found: &'a [Edge], names: &Names) -> (Best<'a>, BTreeMap<String, usize>) {
+    let mut best = Best::new();
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for edge in found {
+        *kinds.entry(format!("{:?}", edge.kind)).or_default() += 1;
+        let (Some(from), Some(to)) = (
+            named(names, edge.left, &edge.left_columns),
+            named(names, edge.right, &edge.right_columns),
+        ) else {
+            continue;
+        };
+        let tables = tables_of(&from, &to);
+        let columns: BTreeSet<ColumnName> = [from, to].into();
+        let is_better = best.get(&tables).is_none_or(|it| it.0.score < edge.score);
+        if edge.kind == EdgeKind::Join && is_better {
+            best.insert(tables, (edge, columns));
+        }
+    }
+    (best, kinds)
+}
+
+/// Whether the best edge between two tables is declared; none where either is missing.
+fn is_right(gold: &Gold, best: &Best, tables: &Tables) -> Option<bool> {
+    let (wanted, found) = (gold.get(tables)?, best.get(tables)?);
+    Some(wanted.contains(&found.1))
+}
+
+/// How many declared keys were not found, by the reason.
+fn missed(
+    gold: &Gold,
+    best: &Best,
+    known: &BTreeMap<String, Arc<Table>>,
+) -> BTreeMap<&'static str, usize> {
+    let mut missed: BTreeMap<&str, usize> = BTreeMap::new();
+    for (tables, columns) in gold {
+        if is_right(gold, best, tables) == Some(true) {
+            continue;
+        }
+        let why = match best.contains_key(tables) {
+            true => "another pair of columns found",
+            false => reason(known, columns),
+        };
+        *missed.entry(why).or_default() += 1;
+    }
+    missed
+}
+
+fn print_failures(gold: &Gold, best: &Best, known: &BTreeMap<String, Arc<Table>>) {
+    for (tables, columns) in gold {
+        if is_right(gold, best, tables) != Some(true) {
+            println!(
+                "missed ({}) {columns:?}; found {:?}",
+                reason(known, columns),
+                best.get(tables).map(|it| &it.1)
+            );
+        }
+    }
+    for (tables, (edge, columns)) in best {
+        let is_of_one_database = database(&tables.0) == database(&tables.1);
+        if is_right(gold, best, tables) != Some(true) && is_of_one_database {
+            println!(
+                "wrong {:.2} {:?} {columns:?}",
+                edge.score.share(),
+                edge.evidence
+            );
+        }
+    }
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -152,12 +267,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut looked_up = LookedUp::default();
     let lakes: BTreeSet<&str> = names.values().map(|row| row.lake.as_str()).collect();
     let lake = *lakes.first().ok_or("the index has no tables")?;
-    let of_row = |table: &Arc<Table>| {
-        let row = names.get(&table.id)?;
-        let columns = row.columns.iter().map(|it| it.name.as_str().into());
-        Some((row.key(), columns.collect(), segment_hash(&row.segment)))
-    };
-    let rows: Vec<Option<InIndex>> = tables.iter().map(of_row).collect();
+    let rows: Vec<Option<InIndex>> = tables.iter().map(|it| in_index(&names, it.id)).collect();
     let all = tables.iter().zip(&rows).filter_map(|(table, row)| {
         let (key, columns, segment) = row.as_ref()?;
         Some(Looking {
@@ -178,89 +288,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let found = graph(tables.clone(), members, workers, &work);
     let seconds = started.elapsed().as_secs_f64();
 
-    let mut gold: BTreeMap<(String, String), BTreeSet<BTreeSet<ColumnName>>> = BTreeMap::new();
-    let exists: BTreeSet<ColumnName> = names
-        .values()
-        .flat_map(|row| {
-            row.columns
-                .iter()
-                .map(|it| (row.name.to_lowercase(), it.name.to_lowercase()))
-        })
-        .collect();
-    let mut absent = 0;
-    for line in std::fs::read_to_string(keys)?.lines() {
-        let key: Declared = serde_json::from_str(line)?;
-        let from = (key.table.to_lowercase(), key.column.to_lowercase());
-        let to = (key.ref_table.to_lowercase(), key.ref_column.to_lowercase());
-        if from.0 == to.0 || !exists.contains(&from) || !exists.contains(&to) {
-            absent += 1;
-            continue;
-        }
-        let tables = (
-            from.0.clone().min(to.0.clone()),
-            from.0.clone().max(to.0.clone()),
-        );
-        gold.entry(tables).or_default().insert([from, to].into());
-    }
-    let mut best: BTreeMap<(String, String), (&Edge, BTreeSet<ColumnName>)> = BTreeMap::new();
-    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
-    for edge in &found {
-        *kinds.entry(format!("{:?}", edge.kind)).or_default() += 1;
-        let (Some(from), Some(to)) = (
-            named(&names, edge.left, &edge.left_columns),
-            named(&names, edge.right, &edge.right_columns),
-        ) else {
-            continue;
-        };
-        let tables = (
-            from.0.clone().min(to.0.clone()),
-            from.0.clone().max(to.0.clone()),
-        );
-        let columns: BTreeSet<ColumnName> = [from, to].into();
-        let is_better = best.get(&tables).is_none_or(|it| it.0.score < edge.score);
-        if edge.kind == EdgeKind::Join && is_better {
-            best.insert(tables, (edge, columns));
-        }
-    }
-    let is_right = |tables: &(String, String)| {
-        let (wanted, found) = (gold.get(tables)?, best.get(tables)?);
-        Some(wanted.contains(&found.1))
-    };
+    let (gold, absent) = declared(keys, &names)?;
+    let (best, kinds) = best_of(&found, &names);
+    let is_right = |tables: &Tables| is_right(&gold, &best, tables);
     let right = gold.keys().filter(|it| is_right(it) == Some(true)).count();
     let near = best
         .keys()
         .filter(|it| database(&it.0) == database(&it.1))
         .count();
     if shows {
-        for (tables, columns) in &gold {
-            if is_right(tables) != Some(true) {
-                println!(
-                    "missed ({}) {columns:?}; found {:?}",
-                    reason(&known, columns),
-                    best.get(tables).map(|it| &it.1)
-                );
-            }
-        }
-        for (tables, (edge, columns)) in &best {
-            if is_right(tables) != Some(true) && database(&tables.0) == database(&tables.1) {
-                println!(
-                    "wrong {:.2} {:?} {columns:?}",
-                    edge.score.share(),
-                    edge.evidence
-                );
-            }
-        }
+        print_failures(&gold, &best, &known);
     }
-    let mut missed: BTreeMap<&str, usize> = BTreeMap::new();
-    for (tables, columns) in gold.iter().filter(|it| is_right(it.0) != Some(true)) {
-        let is_found = best.contains_key(tables);
-        let why = if is_found {
-            "another pair of columns found"
-        } else {
-            reason(&known, columns)
-        };
-        *missed.entry(why).or_default() += 1;
-    }
+    let missed = missed(&gold, &best, &known);
     let share = |of: usize| right as f64 / of.max(1) as f64;
     println!(
         "{}",

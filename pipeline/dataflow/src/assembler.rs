@@ -12,7 +12,7 @@ use limn_lake::assemble::merge_files;
 use limn_lake::evolution::{Shapes, arrange};
 use limn_lake::{Contexts, Group, TableName, content};
 use limn_profile::{FileSummary, Redact, TableSummary, file_id};
-use limn_segment::{FileRecord, TableRecord};
+use limn_segment::{ContextRecord, FileRecord, TableRecord};
 use limn_store::Store;
 
 use crate::changes::{GroupId, MemberId};
@@ -21,9 +21,10 @@ use crate::draft::{Before, TableDraft};
 use crate::held_back::restated;
 use crate::narrate::awaiting::AwaitingTable;
 use crate::parts::{GroupRead, Parts};
-use crate::plan::{GroupPlan, forgetful_group, members};
+use crate::plan::{GroupPlan, members, tombstone_group};
 use crate::position::Position;
 use crate::published::{Published, REGISTERED, group_of, is_forgotten, is_searchable, members_of};
+use crate::report::Failure;
 use crate::resample::{kept_sample, sampled_summaries};
 use crate::sketches::{keep, kept};
 use crate::values::DraftValues;
@@ -60,11 +61,11 @@ impl Assembler {
             .iter()
             .map(|record| self.tombstone(group, record))
             .collect();
-        let forgetful = self.published.gone_with(&self.forget);
-        let forgetful = forgetful
+        let rewritten = self.published.tombstones_with(&self.forget);
+        let rewritten = rewritten
             .iter()
-            .find(|record| forgetful_group(record) == group);
-        removed.extend(forgetful.map(|record| self.tombstone(group, record)));
+            .find(|record| tombstone_group(record) == group);
+        removed.extend(rewritten.map(|record| self.tombstone(group, record)));
         removed
     }
 
@@ -182,20 +183,7 @@ impl Assembler {
         let ids = members(group, self.settings);
         let mut files = read.file_records(group, &ids);
         let contexts = read.context_records(group, &ids, &self.published);
-        let paths: Vec<&str> = group
-            .files
-            .iter()
-            .map(|it| it.object.path.as_str())
-            .collect();
-        // A log alone is a table only if it names no file.
-        let known = (!read.has_only_log(group)).then(|| read.summaries(group));
-        let mut summary = known.and_then(|known| merge_files(&known, &paths));
-        let is_passed_over = read.is_passed_over(group);
-        if summary.is_none() && !is_passed_over {
-            let (last, of_last) = self.last_good(plan, &group.name, &paths);
-            summary = last;
-            files.extend(of_last);
-        }
+        let mut summary = self.summary(plan, group, read, &mut files);
         let holder = |file| self.holder(group, &files, file);
         let values = summary
             .as_mut()
@@ -213,30 +201,14 @@ impl Assembler {
         if let Some(whole) = now.as_ref().or(summary.as_ref()) {
             values.withhold(whole);
         }
-        let mut row = catalog_row(&self.lake, group, summary.as_ref(), files, contexts);
-        if let Some(format) = read.shown_format(group) {
-            row.format = format;
-        }
-        if let Some(now) = now {
-            (row.rows, row.rows_exact) = (Some(now.rows), now.rows_exact);
-            row.notes = first_notes(&now.notes);
-        }
-        if let Some(note) = read.missing(group).filter(|_| row.rows.is_some()) {
-            row.notes.insert(0, note);
-        }
-        row.removed = is_passed_over;
-        if read.missing(group).is_none() {
-            row.content = content(group, &read.summaries(group)).map(|hash| hash.to_string());
-        }
-        if !is_passed_over && !read.is_current(group) {
-            row.error = failures.first().map(|failure| failure.error.clone());
-        }
+        let summaries = (summary.as_ref(), now);
+        let row = self.row(group, read, summaries, files, contexts, &failures);
         let is_current = old.is_some_and(|old| members_of(old).eq(members_of(&row)));
         let awaits = self.narrates && old.is_some_and(|old| old.awaits_narration);
         if is_current && !awaits {
             return (!failures.is_empty()).then(|| draft(None));
         }
-        if is_passed_over {
+        if row.removed {
             // The row remembers the files' versions, so that they need not be looked at again.
             let row = (!row.files.is_empty()).then_some(row);
             return Some(TableDraft {
@@ -258,6 +230,63 @@ impl Assembler {
             before: old.map(|old| Before::of(old, is_current)),
             ..draft(Some(row))
         })
+    }
+
+    /// What is known of a table. Where nothing of it can be read, it is the last good version, whose
+    /// files come to its `files`.
+    fn summary(
+        &self,
+        plan: &GroupPlan,
+        group: &Group,
+        read: &GroupRead,
+        files: &mut Vec<FileRecord>,
+    ) -> Option<TableSummary> {
+        let paths: Vec<&str> = group
+            .files
+            .iter()
+            .map(|it| it.object.path.as_str())
+            .collect();
+        // A log alone is a table only if it names no file.
+        let known = (!read.has_only_log(group)).then(|| read.summaries(group));
+        let summary = known.and_then(|known| merge_files(&known, &paths));
+        if summary.is_some() || read.is_passed_over(group) {
+            return summary;
+        }
+        let (last, of_last) = self.last_good(plan, &group.name, &paths);
+        files.extend(of_last);
+        last
+    }
+
+    /// The row of a table, by the summary that it is described by, and by that of its files where
+    /// its sample is the one of before.
+    fn row(
+        &self,
+        group: &Group,
+        read: &GroupRead,
+        (summary, now): (Option<&TableSummary>, Option<TableSummary>),
+        files: Vec<FileRecord>,
+        contexts: Vec<ContextRecord>,
+        failures: &[Failure],
+    ) -> TableRecord {
+        let mut row = catalog_row(&self.lake, group, summary, files, contexts);
+        if let Some(format) = read.shown_format(group) {
+            row.format = format;
+        }
+        if let Some(now) = now {
+            (row.rows, row.rows_exact) = (Some(now.rows), now.rows_exact);
+            row.notes = first_notes(&now.notes);
+        }
+        if let Some(note) = read.missing(group).filter(|_| row.rows.is_some()) {
+            row.notes.insert(0, note);
+        }
+        row.removed = read.is_passed_over(group);
+        if read.missing(group).is_none() {
+            row.content = content(group, &read.summaries(group)).map(|hash| hash.to_string());
+        }
+        if !row.removed && !read.is_current(group) {
+            row.error = failures.first().map(|failure| failure.error.clone());
+        }
+        row
     }
 
     /// Where the hashes of a file's values are published, and what the file is called there.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use limn_formats::Held;
 use limn_lake::contexts::column_descriptions;
-use limn_segment::SegmentEntry;
+use limn_profile::TableSummary;
+use limn_segment::{SegmentEntry, TableRecord};
 use limn_summary::{TextBlock, TokenCounter};
 use serde::{Deserialize, Serialize};
 
@@ -170,6 +171,18 @@ impl Describer {
             });
         }
         Progress::add(&self.progress.tables_described, 1);
+        row.awaits_narration = awaits;
+        change.blocks = Wire(self.texts(row, summary, narrations));
+        Ok(vec![change])
+    }
+
+    /// A table's texts; what is said of its columns comes into its row.
+    fn texts(
+        &self,
+        row: &mut TableRecord,
+        summary: &TableSummary,
+        narrations: Vec<Option<String>>,
+    ) -> Vec<TextBlock> {
         let texts: Vec<&str> = row.contexts.iter().map(|it| it.text.as_str()).collect();
         let described = row.columns.iter().map(|column| column.name.as_str());
         // What people wrote beside the data holds; else what the files say themselves.
@@ -179,7 +192,7 @@ impl Describer {
                 .zip(&summary.columns)
                 .map(|(found, column)| found.or_else(|| column.description.clone()))
                 .collect();
-        change.blocks = Wire(describe(
+        let blocks = describe(
             &row.name,
             summary,
             &row.contexts,
@@ -187,14 +200,13 @@ impl Describer {
             &descriptions,
             self.counter.as_ref(),
             self.words,
-        ));
-        row.awaits_narration = awaits;
+        );
         for (column, narration) in row.columns.iter_mut().zip(narrations) {
             column.narration = narration;
         }
         for (column, description) in row.columns.iter_mut().zip(descriptions) {
             column.description = description;
         }
-        Ok(vec![change])
+        blocks
     }
 }

@@ -118,6 +118,28 @@ impl Listing {
             }
         }
         drop(asked);
+        self.leave_out_ignored(&ignored);
+        self.ignore_files = ignored;
+        self.declared = declared;
+        // Objects that are left out no longer describe anything.
+        unread
+            .retain(|(_, name, path, _)| *name == IGNORE_FILE || !self.ignore_files.ignores(path));
+        for (folder, name, path, fault) in unread {
+            self.leave_folder_alone(folder, name);
+            let object = lake.object_url(&path);
+            self.failures.push(Failure {
+                table: String::new(),
+                error: format!(
+                    "{object}: {fault}; its folder is left as it is in the index: correct the file, or remove it"
+                ),
+                object,
+            });
+        }
+        Ok(())
+    }
+
+    /// Leaves out what `.limnignore` files name.
+    fn leave_out_ignored(&mut self, ignored: &IgnoreFiles) {
         if !ignored.is_empty() {
             // A log says which files are a table's, and goes only with its folder.
             let ignores = |path: &str| match log_folder(path) {
@@ -131,45 +153,33 @@ impl Listing {
                 }
                 is_kept
             });
-            self.beside.retain(|object| !ignored.ignores(object.path));
+            self.boundary.retain(|object| !ignored.ignores(object.path));
         }
-        self.ignore_files = ignored;
-        self.declared = declared;
-        // Objects that are left out no longer describe anything.
-        unread
-            .retain(|(_, name, path, _)| *name == IGNORE_FILE || !self.ignore_files.ignores(path));
-        for (folder, name, path, fault) in unread {
-            if name == IGNORE_FILE {
-                let is_there = |path: &str| is_within(path, &folder);
-                self.objects.retain(|object| !is_there(object.path));
-                self.beside.retain(|object| !is_there(object.path));
-                self.unlisted.push(folder);
-            } else {
-                // It speaks of the files of its folder alone.
-                self.objects.retain(|object| {
-                    let is_held = parent(object.path) == folder;
-                    if is_held {
-                        self.unlisted.push(object.path.to_owned());
-                    }
-                    !is_held
-                });
-            }
-            let object = lake.object_url(&path);
-            self.failures.push(Failure {
-                table: String::new(),
-                error: format!(
-                    "{object}: {fault}; its folder is left as it is in the index: correct the file, or remove it"
-                ),
-                object,
+    }
+
+    /// Leaves a folder as it is in the index, whose file of this name cannot be understood.
+    fn leave_folder_alone(&mut self, folder: String, name: &str) {
+        if name == IGNORE_FILE {
+            let is_there = |path: &str| is_within(path, &folder);
+            self.objects.retain(|object| !is_there(object.path));
+            self.boundary.retain(|object| !is_there(object.path));
+            self.unlisted.push(folder);
+        } else {
+            // It speaks of the files of its folder alone.
+            self.objects.retain(|object| {
+                let is_held = parent(object.path) == folder;
+                if is_held {
+                    self.unlisted.push(object.path.to_owned());
+                }
+                !is_held
             });
         }
-        Ok(())
     }
 
     /// Folders that have a `.limn.yaml`, and where such names are not listed those that may have
     /// one.
     fn declaring_folders(&self, is_unlisted: bool) -> BTreeSet<String> {
-        let listed = self.objects.iter().chain(self.beside.iter());
+        let listed = self.objects.iter().chain(self.boundary.iter());
         let may = listed.filter(|object| is_unlisted || is_declared_file(object.path));
         may.map(|object| parent(object.path).to_owned()).collect()
     }
@@ -177,7 +187,7 @@ impl Listing {
     /// Folders that have such a file or may have one unlisted: above the part of the lake that was
     /// listed, and on a store that does not list such names.
     fn ignore_folders(&self, is_unlisted: bool) -> BTreeSet<String> {
-        let listed = self.objects.iter().chain(self.beside.iter());
+        let listed = self.objects.iter().chain(self.boundary.iter());
         let named = listed.filter(|object| is_ignore_file(object.path));
         let mut folders: BTreeSet<String> =
             named.map(|object| parent(object.path).to_owned()).collect();

@@ -1,7 +1,7 @@
 //! The nightly job, from top to bottom as the data flows.
 //!
-//! [`build`] is the dataflow of a round, which is one listing and all that comes of it: each line a
-//! stage, each stage's inside in its own file. [`Stages`] holds what the stages share in one
+//! [`build`] is the dataflow of a round, which is one listing and all that comes of it, with its
+//! stages below it in order; each stage's inside is in its own file. [`Stages`] holds what the stages share in one
 //! process: the reader, the assembler, the describer, the embedder, the segment writer and the
 //! committer. `crate::drive` feeds it epochs: first those of the lake; then, as a language model
 //! gets on, those of tables that are published and await its words. What a session keeps from round
@@ -12,8 +12,7 @@ use std::sync::{Arc, mpsc};
 use differential_dataflow::input::InputSession;
 use limn_formats::Room;
 use limn_joins::{Band, Member, Table};
-use limn_lake::contexts::{About, SharedKind};
-use limn_lake::{ContextSource, ContextText, Group, GroupKind};
+use limn_segment::TextHash;
 use timely::ExchangeData;
 use timely::dataflow::channels::pact::{Exchange, ParallelizationContract, Pipeline};
 use timely::dataflow::operators::vec::{Broadcast, Map};
@@ -31,19 +30,19 @@ use crate::cluster::terms::Terms;
 use crate::describe::Describer;
 use crate::draft::TableDraft;
 use crate::drive::sleep::Sleepers;
-use crate::embed::BlockEmbedder;
+use crate::embed::{BlockEmbedder, EmbeddedTable};
 use crate::error::{Fatal, PipelineError};
 use crate::graph::{EdgeUpdate, GraphWork, Joins, edges};
 use crate::kept::KeptVectors;
 use crate::narrate::aliases::settle_aliases;
 use crate::narrate::asking::Asking;
 use crate::narrate::store::NarrationStore;
-use crate::pending::parts_of;
 use crate::plan::{EpochPlan, GroupPlan};
 use crate::publish::{Committer, PublishedEpoch, gather_epoch};
-use crate::read::{LookedUp, Part, ReadSource, ReadTask, Reader, WantedParts};
+use crate::read::{LookedUp, ReadTask, Reader};
 use crate::segments::{SegmentWriter, ShardResult, StashLimits, batch_by_shard};
 use crate::select::{Home, Work, select_work};
+use crate::tasks::read_tasks;
 use crate::wire::Wire;
 
 /// What all rounds of a session share in a process.
@@ -205,73 +204,18 @@ pub fn build(
         let late = late.exchange(move |work: &Work| home.of_group(work.group()));
         let work = select_work(changes.inner, plans).concat(late);
 
-        // What the catalog knows of a group's files is not read again. The others are read wherever
-        // a worker is free; tables come together where their group lives.
-        let tasks = work.clone().flat_map(move |work| read_tasks(work, home));
-        let look_up = Stage::of("look files up", job, &stages.reader);
-        let looked_up = look_up.run(tasks, Pipeline, |reader, task| async move {
-            Ok(vec![reader.look_up(task)])
-        });
-        let (unknown, known) = looked_up.ok_err(|found| match found {
-            LookedUp::Unknown(task) => Ok(task),
-            LookedUp::Known(done) => Err(done),
-        });
-        let read = Stage::of("read files", job, &stages.reader);
-        let anywhere = Exchange::new(ReadTask::route);
-        let reads = read.run(unknown, anywhere, |reader, task| async move {
-            reader.read(task).await
-        });
-        let mut tables = assemble_tables(work, known.concat(reads), &stages.assembler);
+        let mut tables = read_and_assemble(work, job, stages, home);
         // From here on any process can go on with them.
         if worker_count > job.workers {
             let here = worker_index as u64;
             tables = tables.exchange(move |table: &TableDraft| table.route(here));
         }
-
-        // Tables are described, with the narrations of their columns that there are.
-        let narrate = Stage::of("look up narrations", job, &stages.describer);
-        let narrated = narrate.run(tables, Pipeline, |describer, table| async move {
-            describer.look_up(table).await
-        });
-        let narrated = settle_aliases(narrated, stages.narrations.clone());
-        let describe = Stage::of("describe tables", job, &stages.describer);
-        let described = describe.run(narrated, Pipeline, |describer, table| async move {
-            describer.describe(table).await
-        });
-
-        // Texts become vectors, in batches over all workers.
-        let embed = Stage::of("embed blocks", job, &stages.embedder);
-        let embedded = embed.run(described, Pipeline, |embedder, table| async move {
-            embedder.embed(table).await
-        });
-
-        // A complete epoch becomes a bundle per shard…
-        let limits = stages.stash_limits();
-        let batches = batch_by_shard(embedded, job.lake.clone(), job.shards, limits);
-        let write = Stage::of("write segments", job, &stages.writer);
-        let shards = write.run(batches, Pipeline, |writer, (epoch, batch)| async move {
-            writer.write(epoch, batch).await
-        });
-
-        // (Vectors that are in a segment need not be kept any more by the process that embedded
-        // them.)
+        let embedded = describe_and_embed(tables, job, stages);
+        let shards = write_segments(embedded, job, stages);
         if worker_count > job.workers {
-            let kept = Arc::clone(&stages.kept);
-            let texts = shards.clone().flat_map(|shard: ShardResult| shard.texts);
-            texts
-                .broadcast()
-                .inspect(move |text| kept.forget([*text]))
-                .probe_with(&done);
+            forget_kept(shards.clone(), stages).probe_with(&done);
         }
-
-        // …and the bundles become the next snapshot, in the order of the epochs.
-        let epochs = gather_epoch(shards);
-        let joins = Arc::clone(&job.joins);
-        let publish = Stage::of("publish", job, &stages.committer);
-        publish
-            .run(epochs, Pipeline, move |committer, results| {
-                committer.commit(results, Arc::clone(&joins))
-            })
+        publish(shards, job, stages)
             .inspect(move |epoch| {
                 // Nobody listens only when the run is being given up.
                 let _ = report.send(epoch.clone());
@@ -287,6 +231,90 @@ pub fn build(
         begun,
         done,
     }
+}
+
+/// What the catalog knows of a group's files is not read again. The others are read wherever a
+/// worker is free; tables come together where their group lives.
+fn read_and_assemble<'scope>(
+    work: Stream<'scope, Epoch, Vec<Work>>,
+    job: &Job,
+    stages: &Stages,
+    home: Home,
+) -> Stream<'scope, Epoch, Vec<TableDraft>> {
+    let tasks = work.clone().flat_map(move |work| read_tasks(work, home));
+    let look_up = Stage::of("look files up", job, &stages.reader);
+    let looked_up = look_up.run(tasks, Pipeline, |reader, task| async move {
+        Ok(vec![reader.look_up(task)])
+    });
+    let (unknown, known) = looked_up.ok_err(|found| match found {
+        LookedUp::Unknown(task) => Ok(task),
+        LookedUp::Known(done) => Err(done),
+    });
+    let read = Stage::of("read files", job, &stages.reader);
+    let by_path = Exchange::new(ReadTask::route);
+    let reads = read.run(unknown, by_path, |reader, task| async move {
+        reader.read(task).await
+    });
+    assemble_tables(work, known.concat(reads), &stages.assembler)
+}
+
+/// Tables are described, with the narrations of their columns that there are. Their texts become
+/// vectors, in batches over all workers.
+fn describe_and_embed<'scope>(
+    tables: Stream<'scope, Epoch, Vec<TableDraft>>,
+    job: &Job,
+    stages: &Stages,
+) -> Stream<'scope, Epoch, Vec<EmbeddedTable>> {
+    let narrate = Stage::of("look up narrations", job, &stages.describer);
+    let narrated = narrate.run(tables, Pipeline, |describer, table| async move {
+        describer.look_up(table).await
+    });
+    let narrated = settle_aliases(narrated, stages.narrations.clone());
+    let describe = Stage::of("describe tables", job, &stages.describer);
+    let described = describe.run(narrated, Pipeline, |describer, table| async move {
+        describer.describe(table).await
+    });
+    let embed = Stage::of("embed blocks", job, &stages.embedder);
+    embed.run(described, Pipeline, |embedder, table| async move {
+        embedder.embed(table).await
+    })
+}
+
+/// A complete epoch becomes a bundle per shard…
+fn write_segments<'scope>(
+    embedded: Stream<'scope, Epoch, Vec<EmbeddedTable>>,
+    job: &Job,
+    stages: &Stages,
+) -> Stream<'scope, Epoch, Vec<ShardResult>> {
+    let limits = stages.stash_limits();
+    let batches = batch_by_shard(embedded, job.lake.clone(), job.shards, limits);
+    let write = Stage::of("write segments", job, &stages.writer);
+    write.run(batches, Pipeline, |writer, (epoch, batch)| async move {
+        writer.write(epoch, batch).await
+    })
+}
+
+/// Vectors that are in a segment need not be kept any more by the process that embedded them.
+fn forget_kept<'scope>(
+    shards: Stream<'scope, Epoch, Vec<ShardResult>>,
+    stages: &Stages,
+) -> Stream<'scope, Epoch, Vec<TextHash>> {
+    let kept = Arc::clone(&stages.kept);
+    let texts = shards.flat_map(|shard: ShardResult| shard.texts);
+    texts.broadcast().inspect(move |text| kept.forget([*text]))
+}
+
+/// …and the bundles become the next snapshot, in the order of the epochs.
+fn publish<'scope>(
+    shards: Stream<'scope, Epoch, Vec<ShardResult>>,
+    job: &Job,
+    stages: &Stages,
+) -> Stream<'scope, Epoch, Vec<PublishedEpoch>> {
+    let joins = Arc::clone(&job.joins);
+    let publish = Stage::of("publish", job, &stages.committer);
+    publish.run(gather_epoch(shards), Pipeline, move |committer, results| {
+        committer.commit(results, Arc::clone(&joins))
+    })
 }
 
 /// The inputs of the join graph on one worker, and how far it has come.
@@ -362,72 +390,4 @@ impl<S: 'static> Stage<S> {
         let task = move |record| task(Arc::clone(&does), record);
         async_flat_map(stream, pact, self.name, self.runtime, self.fatal, task)
     }
-}
-
-/// What a group wants of a text about several tables.
-fn wanted_parts(
-    group: &Group,
-    context: &ContextSource,
-    kind: SharedKind,
-    about: &About,
-) -> WantedParts {
-    if group.kind != GroupKind::Family {
-        return WantedParts::One {
-            table: context.table.clone(),
-            version: context.fingerprint(),
-            about: about.clone(),
-        };
-    }
-    let files = group.files.iter().map(|file| file.object.path.clone());
-    let paths = files.chain([group.path.clone()]);
-    WantedParts::Of(match kind.may_hold_rows() {
-        true => paths.collect(),
-        // What people write is short.
-        false => Vec::new(),
-    })
-}
-
-/// The reads that a group's work needs.
-fn read_tasks(work: Work, home: Home) -> Vec<ReadTask> {
-    let Work::Describe(Wire(plan)) = work else {
-        return Vec::new();
-    };
-    parts_of(&plan)
-        .filter_map(|part| {
-            let is_probed = matches!(part, Part::File(index) if plan.probed.contains(&index));
-            let source = match part {
-                Part::File(index) => {
-                    ReadSource::Data(plan.group.files.get(index as usize)?.clone())
-                }
-                Part::Context(index) => match plan.group.contexts.get(index as usize)? {
-                    context @ ContextSource {
-                        source: ContextText::Sidecar { object },
-                        ..
-                    } => ReadSource::Sidecar(object.clone(), context.fingerprint()),
-                    context @ ContextSource {
-                        source:
-                            ContextText::Shared {
-                                object,
-                                kind,
-                                about,
-                                ..
-                            },
-                        ..
-                    } => ReadSource::Shared {
-                        object: object.clone(),
-                        kind: *kind,
-                        wanted: wanted_parts(&plan.group, context, *kind, about),
-                    },
-                    ContextSource { .. } => return None,
-                },
-            };
-            Some(ReadTask {
-                group: plan.id,
-                part,
-                source: Wire(source),
-                home: home.of_group(plan.id),
-                is_probed,
-            })
-        })
-        .collect()
 }

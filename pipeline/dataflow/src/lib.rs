@@ -79,6 +79,7 @@ mod session;
 mod settings;
 mod share;
 mod sketches;
+mod tasks;
 mod values;
 mod weight;
 mod wire;
@@ -107,7 +108,7 @@ pub mod stages {
     pub use crate::plan::{Planner, members, plan};
     pub use crate::published::Published;
     pub use crate::read::Reader;
-    pub use crate::share::{Deal, Share};
+    pub use crate::share::{Assignment, Share};
     pub use crate::sketches::{
         ColumnSketch, JoinColumns, SketchedColumns, column_sketches, graph_table, kept,
     };

@@ -1,6 +1,6 @@
 //! Opening: what a process makes of a round's terms before its epochs are fed.
 //!
-//! The leader decides the terms (`crate::round`); a follower is told them (`crate::cluster`). From
+//! The leader decides the terms (`crate::round`); a follower receives them (`crate::cluster`). From
 //! there on both open the same: what the catalog has of the lake, and the stages' shared parts.
 
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl Known {
     }
 }
 
-/// A lake, its index, and what a process was told.
+/// A lake, its index, and the options of a process.
 pub struct Opening {
     /// The lake.
     pub lake: Store,
@@ -105,15 +105,15 @@ impl TokenCounter for WindowCounter {
     }
 }
 
-/// Of the root of a lake on a disk that is remembered in a run's terms.
-const LANDMARKS: usize = 32;
+/// Entries of the root of a lake on a disk that a run's terms have, at most.
+const ROOT_ENTRIES: usize = 32;
 
 /// Some of what lies in the root of a lake on a disk.
-pub async fn landmarks(lake: &Store) -> Vec<String> {
-    landmarks_of(lake, LANDMARKS).await
+pub async fn root_entries(lake: &Store) -> Vec<String> {
+    at_most_root_entries(lake, ROOT_ENTRIES).await
 }
 
-async fn landmarks_of(lake: &Store, most: usize) -> Vec<String> {
+async fn at_most_root_entries(lake: &Store, most: usize) -> Vec<String> {
     if lake.local_root().is_none() {
         return Vec::new();
     }
@@ -146,15 +146,16 @@ impl Opening {
         }
     }
 
-    /// Checks that this process was told the same as the one whose terms these are.
+    /// Checks that this process was given the same as the one whose terms these are.
     ///
     /// # Errors
     /// What differs.
     pub async fn check(&self, terms: &Terms) -> Result<(), PipelineError> {
         let (lake, index) = (&self.lake, &self.index);
         terms.check(lake, index, self.embedder.as_ref(), &self.options)?;
-        let (landmarks, own) = (&terms.landmarks, landmarks_of(lake, usize::MAX).await);
-        if !landmarks.is_empty() && !landmarks.iter().any(|it| own.contains(it)) {
+        let entries = &terms.root_entries;
+        let own = at_most_root_entries(lake, usize::MAX).await;
+        if !entries.is_empty() && !entries.iter().any(|it| own.contains(it)) {
             return Err(PipelineError::Settings(format!(
                 "the lake at {} is not the one that process 0 lists: for several machines it has to be on a shared disk or in an object store",
                 terms.lake
@@ -192,7 +193,7 @@ impl Opening {
         } = &self.known;
         let number = |snapshot: Option<&Snapshot>| snapshot.map(|it| it.number);
         if number(snapshot.as_ref()) < number(published.snapshot().as_ref()) {
-            // Another index is where that one was: what was said is not in it.
+            // Another index is where that one was: it lacks the narrations.
             *self.known.narrations.lock().await = None;
         }
         let before = snapshot.as_ref();
@@ -201,7 +202,7 @@ impl Opening {
         vectors.advance(snapshot.clone()).await;
         let (narrates, most) = (terms.narrates, MostTables(options.join_tables));
         let share = self.share(terms);
-        published.keep_to(&share);
+        published.restrict_to(&share);
         let advanced = published.advance(index, snapshot, lake.url(), &settings, narrates, most);
         advanced.await?;
         let narrations = match settings.narrator.clone() {
@@ -219,46 +220,34 @@ impl Opening {
                 open,
             ))
         });
+        let stages = self.stages(terms, is_uniform, narrations, asking)?;
+        Ok(Opened {
+            stages: Arc::new(stages),
+            is_uniform,
+        })
+    }
+
+    /// What the stages share. `is_uniform` says whether the lake's tables in the index were all made
+    /// with this run's settings.
+    fn stages(
+        &self,
+        terms: &Terms,
+        is_uniform: bool,
+        narrations: Option<Arc<NarrationStore>>,
+        asking: Option<Arc<Asking>>,
+    ) -> Result<Stages, PipelineError> {
+        let (index, options, settings) = (&self.index, &self.options, &terms.settings);
+        let (progress, published) = (&self.progress, &self.known.published);
         let room = Room::of(options.held_memory);
-        let reader = Arc::new(Reader::new(
-            lake.clone(),
-            Arc::clone(published),
-            ReadOptions {
-                sample_rows: options.sample_rows,
-                scan_budget: options.scan_budget,
-                seed: options.seed,
-                values: terms.settings.kept_values(),
-                room: room.clone(),
-                confined: options.confined_program.clone().map(Confined::new),
-                containers: OpenContainers::keeping(options.held_memory / KEPT_CONTAINERS),
-                declared: None,
-            },
-            options.read_memory,
-            Arc::clone(progress),
-        ));
         let kept = Arc::new(KeptVectors::new(
             index.clone(),
             settings.embedder.clone(),
             settings.dimensions,
             options.keep_vectors_after,
         ));
-        let stages = Arc::new(Stages {
-            reader,
-            assembler: Arc::new(Assembler {
-                lake: lake.clone(),
-                published: Arc::clone(published),
-                settings: settings.fingerprint(),
-                narrates: terms.narrates,
-                resample_threshold: if is_uniform {
-                    options.resample_threshold
-                } else {
-                    0.0
-                },
-                forget: options.forget.clone(),
-                redact: terms.settings.redact,
-                values: terms.settings.kept_values().most,
-                room: room.clone(),
-            }),
+        Ok(Stages {
+            reader: Arc::new(self.reader(terms, &room)),
+            assembler: Arc::new(self.assembler(terms, is_uniform, &room)),
             describer: Arc::new(Describer {
                 counter: Arc::new(WindowCounter(Arc::clone(&self.embedder))),
                 words: settings.narrate,
@@ -270,7 +259,7 @@ impl Opening {
                 Arc::clone(&self.embedder),
                 options.embed_threads,
                 index.clone(),
-                Arc::clone(vectors),
+                Arc::clone(&self.known.vectors),
                 Arc::clone(&kept),
                 Arc::clone(progress),
             )),
@@ -293,8 +282,45 @@ impl Opening {
             )?,
             narrations,
             asking,
-        });
-        Ok(Opened { stages, is_uniform })
+        })
+    }
+
+    fn reader(&self, terms: &Terms, room: &Room) -> Reader {
+        let options = &self.options;
+        Reader::new(
+            self.lake.clone(),
+            Arc::clone(&self.known.published),
+            ReadOptions {
+                sample_rows: options.sample_rows,
+                scan_budget: options.scan_budget,
+                seed: options.seed,
+                values: terms.settings.kept_values(),
+                room: room.clone(),
+                confined: options.confined_program.clone().map(Confined::new),
+                containers: OpenContainers::keeping(options.held_memory / KEPT_CONTAINERS),
+                declared: None,
+            },
+            options.read_memory,
+            Arc::clone(&self.progress),
+        )
+    }
+
+    fn assembler(&self, terms: &Terms, is_uniform: bool, room: &Room) -> Assembler {
+        Assembler {
+            lake: self.lake.clone(),
+            published: Arc::clone(&self.known.published),
+            settings: terms.settings.fingerprint(),
+            narrates: terms.narrates,
+            resample_threshold: if is_uniform {
+                self.options.resample_threshold
+            } else {
+                0.0
+            },
+            forget: self.options.forget.clone(),
+            redact: terms.settings.redact,
+            values: terms.settings.kept_values().most,
+            room: room.clone(),
+        }
     }
 
     /// The narrations of `narrator`: those that are known already, if they are its.
@@ -315,7 +341,10 @@ impl Opening {
     /// The part of the lake that this process plans.
     pub fn share(&self, terms: &Terms) -> Share {
         let cluster = self.options.cluster.as_ref();
-        Share::new(&terms.deal, cluster.map_or(0, |cluster| cluster.place().0))
+        Share::new(
+            &terms.assignment,
+            cluster.map_or(0, |cluster| cluster.place().0),
+        )
     }
 
     /// What the dataflow has from its beginning to its end.

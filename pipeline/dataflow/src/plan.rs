@@ -3,9 +3,9 @@
 //! A group (a lone file, a directory of like files, a Hive-partitioned directory) is never split
 //! over two epochs, so a table is published whole. A plan says what *may* have changed; which
 //! groups did is found by the dataflow (`crate::changes`). A listing is looked through once, to
-//! know what is gone and what differs ([`survey`]); then epoch after epoch is made, when there is
-//! room for it ([`epochs`]). The memory of a plan is the listing, in few bytes, and the groups of
-//! the epochs under way.
+//! know what was removed and what differs ([`survey`]); then epoch after epoch is made, when there
+//! is room for it ([`epochs`]). The memory of a plan is the listing, in few bytes, and the groups
+//! of the epochs under way.
 
 mod cuts;
 mod epochs;
@@ -25,7 +25,7 @@ use limn_lake::layout::layout_declared;
 pub use self::epochs::Epochs;
 pub use self::group::{GroupPlan, members};
 pub use self::planner::Planner;
-pub use self::sides::{EpochPlan, forgetful_group};
+pub use self::sides::{EpochPlan, tombstone_group};
 use self::survey::Survey;
 use crate::changes::GroupId;
 use crate::listing::Listing;
@@ -63,14 +63,14 @@ pub struct Plan {
 /// listed part, and what could not be listed of it, stays as it is.
 pub async fn plan(planner: Arc<Planner>, mut listing: Listing) -> Plan {
     let part = listing.part;
-    let beside = std::mem::take(&mut listing.beside);
-    let anothers: BTreeSet<&str> = match listing.share.is_partial() {
-        true => beside.iter().map(|object| object.path).collect(),
+    let boundary = std::mem::take(&mut listing.boundary);
+    let of_others: BTreeSet<&str> = match listing.share.is_partial() {
+        true => boundary.iter().map(|object| object.path).collect(),
         false => BTreeSet::new(),
     };
     listing
         .objects
-        .extend(beside.iter().map(|object| object.record()));
+        .extend(boundary.iter().map(|object| object.record()));
     let mut layout = layout_declared(
         listing.objects,
         listing.logged,
@@ -79,11 +79,11 @@ pub async fn plan(planner: Arc<Planner>, mut listing: Listing) -> Plan {
         &planner.root_name,
     );
     let unchosen = &listing.only_about_others;
-    if !unchosen.is_empty() || !anothers.is_empty() {
-        layout.retain_files(|path| !unchosen.contains(path) && !anothers.contains(path));
+    if !unchosen.is_empty() || !of_others.is_empty() {
+        layout.retain_files(|path| !unchosen.contains(path) && !of_others.contains(path));
         layout
             .refused
-            .retain(|it| !anothers.contains(it.object.as_str()));
+            .retain(|it| !of_others.contains(it.object.as_str()));
     }
     if part.is_partial() {
         layout.retain(|path| part.has_path(path));

@@ -1,4 +1,4 @@
-//! What the processes of a cluster tell each other of their shares before epochs are fed: what was
+//! What the processes of a cluster send each other of their shares before epochs are fed: what was
 //! listed, which the leader judges as a whole, and what was planned, which it reports.
 
 use std::collections::BTreeSet;
@@ -65,8 +65,8 @@ pub struct Planned {
     pub orphans: Vec<String>,
     /// Texts about folders that reach no table.
     pub unreached: BTreeSet<String>,
-    /// Contexts that do, of those that several processes look at.
-    pub met: BTreeSet<String>,
+    /// Contexts that name or reach a table, of those that several processes look at.
+    pub matched: BTreeSet<String>,
     /// Tables that are restated: this run's settings cannot reach their files.
     pub restated: BTreeSet<String>,
     /// Tables that are one by their log now, and how many the index has had of the files in their
@@ -87,13 +87,13 @@ impl Planned {
         self.failures.extend(other.failures);
         self.notes.extend(other.notes);
         self.awaiting += other.awaiting;
-        self.met.extend(other.met);
+        self.matched.extend(other.matched);
         let known: BTreeSet<String> = self.orphans.iter().cloned().collect();
         let new = other.orphans.into_iter();
         self.orphans.extend(new.filter(|it| !known.contains(it)));
-        self.orphans.retain(|it| !self.met.contains(it));
+        self.orphans.retain(|it| !self.matched.contains(it));
         self.unreached.extend(other.unreached);
-        self.unreached.retain(|it| !self.met.contains(it));
+        self.unreached.retain(|it| !self.matched.contains(it));
         self.restated.extend(other.restated);
         self.joined.extend(other.joined);
         self.standing.add(other.standing);

@@ -227,88 +227,18 @@ impl SegmentWriter {
             epoch,
             ..ShardResult::default()
         };
-        let mut rows = Vec::new();
-        let mut tables = Vec::new();
+        let mut rows: Vec<TableRecord> = Vec::new();
+        let mut tables: Vec<TableBlocks> = Vec::new();
         let shard = Shard(batch.shard);
         let _held: Vec<Held> = batch.tables.iter().map(|it| it.held.clone()).collect();
         for table in batch.tables {
-            let outcome = match &table.row {
-                Some(row) if row.0.removed && table.known => {
-                    Some((row.0.name.clone(), Outcome::Removed))
-                }
-                Some(row) if row.0.removed => Some((row.0.name.clone(), Outcome::Forgotten)),
-                Some(row) if row.0.error.is_some() => Some((row.0.name.clone(), Outcome::Failed)),
-                Some(row) if table.known => Some((row.0.name.clone(), Outcome::Changed)),
-                Some(row) => Some((row.0.name.clone(), Outcome::Added)),
-                None => table
-                    .failures
-                    .first()
-                    .map(|failure| (failure.table.clone(), Outcome::Failed)),
-            };
-            result.outcomes.extend(outcome);
-            let written = table.row.as_ref().map(|row| failures_of(&row.0));
-            let is_unwritten =
-                |it: &&Failure| written.as_ref().is_none_or(|written| !written.contains(it));
-            let unwritten = table.failures.iter().filter(is_unwritten);
-            result.unwritten.extend(unwritten.cloned());
-            result.failures.extend(table.failures);
-            result.awaiting.extend(table.awaits);
-            if let Some(WireRow(mut row)) = table.row {
-                let replaces = table.replaces.into_iter();
-                result
-                    .replaced
-                    .extend(replaces.map(|position| (row.name.clone(), position)));
-                result.written.push(row.name.clone());
-                // A row that was published before has blocks elsewhere, and they are replaced.
-                row.segment.clear();
-                (row.first_block, row.blocks) = (0, 0);
-                if !table.blocks.0.is_empty() {
-                    tables.push(TableBlocks {
-                        table: TableKey {
-                            lake: row.lake.clone(),
-                            name: row.name.clone(),
-                        },
-                        location: row.location.clone(),
-                        blocks: table.blocks.0,
-                        content: table_content(&row),
-                        values: table.values.0,
-                    });
-                }
-                result.exposed.extend(exposed(&row));
-                let found = passed_over(&row);
-                if found.count() > 0 {
-                    result.passed_over.push((row.name.clone(), found));
-                }
-                rows.push(row);
-            }
+            let (row, blocks) = result.take_in(table);
+            rows.extend(row);
+            tables.extend(blocks);
         }
         if !tables.is_empty() {
-            let texts: Vec<TextHash> = tables
-                .iter()
-                .flat_map(|table| table.blocks.iter().map(Block::text_hash))
-                .collect();
-            let settings = SegmentSettings::new(self.dimensions, shard).unique();
-            let built = tokio::task::spawn_blocking(move || build_segment(tables, &settings))
-                .await
-                .map_err(|_| PipelineError::TaskDied {
-                    stage: "build segment",
-                })??;
-            let positions: HashMap<&str, (u32, u32)> = built
-                .tables
-                .iter()
-                .map(|(key, first, blocks)| (key.name.as_str(), (*first, *blocks)))
-                .collect();
-            for row in &mut rows {
-                if let Some((first, blocks)) =
-                    positions.get(row.name.as_str()).filter(|_| !row.removed)
-                {
-                    row.segment.clone_from(&built.entry.path);
-                    (row.first_block, row.blocks) = (*first, *blocks);
-                }
-            }
-            result.segment = Some(Wire(self.index.put_segment(&built).await?));
-            self.kept.forget(texts.iter().copied());
-            result.texts = texts;
+            self.write_segment(shard, tables, &mut rows, &mut result)
+                .await?;
         }
         for table in &mut result.awaiting {
             let row = rows
@@ -331,6 +261,99 @@ impl SegmentWriter {
         self.progress.add_write_time(start.elapsed());
         Ok(vec![result])
     }
+
+    /// Builds and uploads the segment of these tables, and says in their rows where they are.
+    async fn write_segment(
+        &self,
+        shard: Shard,
+        tables: Vec<TableBlocks>,
+        rows: &mut [TableRecord],
+        result: &mut ShardResult,
+    ) -> Result<(), PipelineError> {
+        let texts: Vec<TextHash> = tables
+            .iter()
+            .flat_map(|table| table.blocks.iter().map(Block::text_hash))
+            .collect();
+        let settings = SegmentSettings::new(self.dimensions, shard).unique();
+        let built = tokio::task::spawn_blocking(move || build_segment(tables, &settings))
+            .await
+            .map_err(|_| PipelineError::TaskDied {
+                stage: "build segment",
+            })??;
+        let positions: HashMap<&str, (u32, u32)> = built
+            .tables
+            .iter()
+            .map(|(key, first, blocks)| (key.name.as_str(), (*first, *blocks)))
+            .collect();
+        for row in rows {
+            if let Some((first, blocks)) = positions.get(row.name.as_str()).filter(|_| !row.removed)
+            {
+                row.segment.clone_from(&built.entry.path);
+                (row.first_block, row.blocks) = (*first, *blocks);
+            }
+        }
+        result.segment = Some(Wire(self.index.put_segment(&built).await?));
+        self.kept.forget(texts.iter().copied());
+        result.texts = texts;
+        Ok(())
+    }
+}
+
+impl ShardResult {
+    /// Takes in what there is to say of a table, and gives the row that is to be written, and its
+    /// blocks.
+    fn take_in(&mut self, table: EmbeddedTable) -> (Option<TableRecord>, Option<TableBlocks>) {
+        self.outcomes.extend(outcome(&table));
+        let written = table.row.as_ref().map(|row| failures_of(&row.0));
+        let is_unwritten =
+            |it: &&Failure| written.as_ref().is_none_or(|written| !written.contains(it));
+        let unwritten = table.failures.iter().filter(is_unwritten);
+        self.unwritten.extend(unwritten.cloned());
+        self.failures.extend(table.failures);
+        self.awaiting.extend(table.awaits);
+        let Some(WireRow(mut row)) = table.row else {
+            return (None, None);
+        };
+        let replaces = table.replaces.into_iter();
+        self.replaced
+            .extend(replaces.map(|position| (row.name.clone(), position)));
+        self.written.push(row.name.clone());
+        // A row that was published before has blocks elsewhere, and they are replaced.
+        row.segment.clear();
+        (row.first_block, row.blocks) = (0, 0);
+        let blocks = (!table.blocks.0.is_empty()).then(|| TableBlocks {
+            table: TableKey {
+                lake: row.lake.clone(),
+                name: row.name.clone(),
+            },
+            location: row.location.clone(),
+            blocks: table.blocks.0,
+            content: table_content(&row),
+            values: table.values.0,
+        });
+        self.exposed.extend(exposed(&row));
+        let found = passed_over(&row);
+        if found.count() > 0 {
+            self.passed_over.push((row.name.clone(), found));
+        }
+        (Some(row), blocks)
+    }
+}
+
+/// What happened to a table, if anything did, and its name.
+fn outcome(table: &EmbeddedTable) -> Option<(String, Outcome)> {
+    let Some(WireRow(row)) = &table.row else {
+        let failure = table.failures.first()?;
+        return Some((failure.table.clone(), Outcome::Failed));
+    };
+    let outcome = match (row.removed, table.known) {
+        (true, true) => Outcome::Removed,
+        (true, false) => Outcome::Forgotten,
+        _ if row.error.is_some() => Outcome::Failed,
+        (false, true) => Outcome::Changed,
+        (false, false) => Outcome::Added,
+    };
+    Some((row.name.clone(), outcome))
 }
 
 /// What a table's copies have in common with it.

@@ -1,8 +1,8 @@
 //! Work: the plans of groups that changed, and the groups that were removed.
 //!
 //! The differential side says *which* groups differ; the plans (paths, versions, contexts) travel
-//! beside it in an ordinary stream. They meet here when their epoch is complete; plans of unchanged
-//! groups end here.
+//! beside it in an ordinary stream. They are joined here when their epoch is complete; plans of
+//! unchanged groups end here.
 
 use std::collections::HashMap;
 

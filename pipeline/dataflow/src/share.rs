@@ -31,24 +31,24 @@ const AT_ONCE: usize = 16;
 const TARGET: &str = "target";
 const SNAPSHOTS: &str = "snapshots";
 
-/// How a lake is dealt out to the processes of a cluster.
+/// Which process of a cluster has which folders of a lake.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deal {
+pub struct Assignment {
     processes: usize,
     /// The folders that are cut, and which folders in each stay with it.
     cut: BTreeMap<String, BTreeSet<String>>,
 }
 
-impl Deal {
-    /// Deals a lake out. One that nobody can cut, because its folders cannot be listed or are one
-    /// table, is all of process 0.
-    pub async fn of(lake: &Store, processes: usize) -> Deal {
-        let mut deal = Deal {
+impl Assignment {
+    /// Assigns the folders of a lake. One that nobody can cut, because its folders cannot be listed
+    /// or are one table, is all of process 0.
+    pub async fn of(lake: &Store, processes: usize) -> Assignment {
+        let mut assignment = Assignment {
             processes,
             cut: BTreeMap::new(),
         };
         if processes < 2 {
-            return deal;
+            return assignment;
         }
         let root = root_name(lake.url());
         let mut folders = vec![String::new()];
@@ -69,17 +69,17 @@ impl Deal {
                     continue;
                 };
                 let folders = level.folders.into_iter();
-                let dealt = folders.filter(|it| !stays(it) && !kept.contains(it));
+                let assigned = folders.filter(|it| !stays(it) && !kept.contains(it));
                 let before = next.len();
-                next.extend(dealt);
+                next.extend(assigned);
                 // One without such folders is whole as it is.
                 if next.len() > before {
-                    deal.cut.insert(folder, kept);
+                    assignment.cut.insert(folder, kept);
                 }
             }
             folders = next;
         }
-        deal
+        assignment
     }
 
     /// The process that has an object, by its path.
@@ -156,42 +156,46 @@ fn stays(folder: &str) -> bool {
 /// The part of a lake that one process plans.
 #[derive(Clone, Debug, Default)]
 pub struct Share {
-    deal: Arc<Deal>,
+    assignment: Arc<Assignment>,
     process: usize,
 }
 
 impl Share {
     /// That of a process.
-    pub fn new(deal: &Deal, process: usize) -> Share {
+    pub fn new(assignment: &Assignment, process: usize) -> Share {
         Share {
-            deal: Arc::new(deal.clone()),
+            assignment: Arc::new(assignment.clone()),
             process,
         }
     }
 
     /// Whether it is less than the lake.
     pub fn is_partial(&self) -> bool {
-        self.process > 0 || !self.deal.cut.is_empty()
+        self.process > 0 || !self.assignment.cut.is_empty()
     }
 
-    /// Whether it is that of a process that follows: the leader has what nobody deals out.
+    /// Whether it is that of a process that follows: the leader has what is not assigned.
     pub fn follows(&self) -> bool {
         self.process > 0
     }
 
     /// Whether an object is of this share, by its path.
     pub fn has(&self, path: &str) -> bool {
-        self.deal.process_of(outside(path)) == self.process
+        self.assignment.process_of(outside(path)) == self.process
     }
 
     /// Whether a folder is, with what lies directly in it.
     pub fn has_folder(&self, folder: &str) -> bool {
-        self.deal.holder(folder, true) == self.process
+        self.assignment.holder(folder, true) == self.process
     }
 
     /// Whether a table of this name may be.
     pub fn may_have(&self, name: &str) -> bool {
-        !self.is_partial() || self.deal.processes_of_table(name).contains(&self.process)
+        !self.is_partial()
+            || self
+                .assignment
+                .processes_of_table(name)
+                .contains(&self.process)
     }
 
     /// Whether a row of the catalog is of this share: its files are, or its name where it has none.
@@ -209,12 +213,12 @@ impl Share {
 
     /// The folders that were cut, whosever they are, those further up before those below.
     pub fn cut(&self) -> impl Iterator<Item = &str> {
-        self.deal.cut.keys().map(String::as_str)
+        self.assignment.cut.keys().map(String::as_str)
     }
 
     /// Whether a folder was cut.
     pub fn is_cut(&self, folder: &str) -> bool {
-        self.deal.cut.contains_key(folder)
+        self.assignment.cut.contains_key(folder)
     }
 
     /// Whether something of another share may lie below a folder.

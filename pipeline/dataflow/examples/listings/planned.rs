@@ -6,7 +6,7 @@ use std::sync::Arc;
 use limn_formats::{Objects, ReadOptions};
 use limn_pipeline::Part;
 use limn_pipeline::stages::plan as plan_listing;
-use limn_pipeline::stages::{Deal, Listing, MemberId, Planner, Published, Reader, Share};
+use limn_pipeline::stages::{Assignment, Listing, MemberId, Planner, Published, Reader, Share};
 use limn_pipeline::{Progress, RunOptions};
 use limn_profile::Redact;
 use limn_store::Store;
@@ -53,21 +53,21 @@ pub fn plan(objects: Objects, share: &Share) -> (u64, u64) {
     (groups, epochs)
 }
 
-/// The share of one of so many processes: the lake is dealt out by its folders, of which a few
+/// The share of one of so many processes: the lake is assigned by its folders, of which a few
 /// objects say enough.
 pub fn share(process: usize, processes: usize) -> Share {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
-    let deal = runtime.block_on(async {
+    let assignment = runtime.block_on(async {
         let lake = Store::in_memory();
         for object in objects(2_000) {
             lake.put(&object.path, "".into()).await.unwrap();
         }
-        Deal::of(&lake, processes).await
+        Assignment::of(&lake, processes).await
     });
-    Share::new(&deal, process)
+    Share::new(&assignment, process)
 }
 
 /// What the process has, or has had at most, in bytes.

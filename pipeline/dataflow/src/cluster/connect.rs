@@ -86,13 +86,13 @@ impl From<io::Error> for Uncalled {
     }
 }
 
-/// Why a process did not meet all the others.
+/// Why a process did not connect to all the others.
 #[derive(Debug)]
-pub struct Unmet {
+pub struct Unconnected {
     /// Not all came in time, one is of another kind, or the run was stopped.
     pub error: PipelineError,
-    /// The control connections to those it met, who can be told.
-    pub met: Vec<Option<Channel>>,
+    /// The control connections to those that it reached, which can be informed.
+    pub reached: Vec<Option<Channel>>,
 }
 
 /// The connections to all other processes.
@@ -102,12 +102,12 @@ pub struct Unmet {
 pub fn connect(
     options: &ClusterOptions,
     stop: &CancellationToken,
-) -> Result<Connections, Box<Unmet>> {
+) -> Result<Connections, Box<Unconnected>> {
     let party = Party {
         options: options.clone(),
         start: limn_segment::nonce(),
     };
-    let meeting = Meeting {
+    let rendezvous = Rendezvous {
         options,
         party,
         stop,
@@ -116,11 +116,11 @@ pub fn connect(
         found: Mutex::new(Connections::none(options.hosts.len())),
         refused: Mutex::default(),
     };
-    let met = std::thread::scope(|threads| {
-        let meeting = &meeting;
-        let calls = (0..options.process).map(|peer| threads.spawn(move || meeting.meet(peer)));
+    let connected = std::thread::scope(|threads| {
+        let rendezvous = &rendezvous;
+        let calls = (0..options.process).map(|peer| threads.spawn(move || rendezvous.reach(peer)));
         let mut under_way: Vec<_> = calls.collect();
-        under_way.push(threads.spawn(|| meeting.listen().inspect_err(|_| meeting.give_up())));
+        under_way.push(threads.spawn(|| rendezvous.listen().inspect_err(|_| rendezvous.give_up())));
         let ended = under_way.into_iter().map(|thread| {
             let died = |_| PipelineError::Dataflow("a thread that connects died".into());
             thread.join().map_err(died).flatten()
@@ -131,20 +131,20 @@ pub fn connect(
     let error = if stop.is_cancelled() {
         Some(PipelineError::Stopped)
     } else {
-        met.err().or_else(|| meeting.missing())
+        connected.err().or_else(|| rendezvous.missing())
     };
-    let found = std::mem::take(&mut *meeting.found());
+    let found = std::mem::take(&mut *rendezvous.found());
     match error {
         None => Ok(found),
-        Some(error) => Err(Box::new(Unmet {
+        Some(error) => Err(Box::new(Unconnected {
             error,
-            met: found.control,
+            reached: found.control,
         })),
     }
 }
 
 /// The begin of a cluster, from one process's side.
-struct Meeting<'a> {
+struct Rendezvous<'a> {
     options: &'a ClusterOptions,
     party: Party,
     stop: &'a CancellationToken,
@@ -156,7 +156,7 @@ struct Meeting<'a> {
     refused: Mutex<Option<Refused>>,
 }
 
-impl Meeting<'_> {
+impl Rendezvous<'_> {
     fn is_over(&self) -> bool {
         let is_given_up = self.is_given_up.load(Ordering::Acquire);
         is_given_up || self.stop.is_cancelled() || Instant::now() >= self.until
@@ -174,7 +174,7 @@ impl Meeting<'_> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The error of a meeting to which some did not come.
+    /// The error where some processes did not come.
     fn missing(&self) -> Option<PipelineError> {
         let found = self.found();
         let missing = (0..self.options.hosts.len())
@@ -188,8 +188,8 @@ impl Meeting<'_> {
     }
 
     /// Calls a process before this one until it has answered twice. Each is called by a thread of
-    /// its own: one that is silent keeps nobody from meeting the others.
-    fn meet(&self, peer: usize) -> Result<(), PipelineError> {
+    /// its own: one that is silent keeps nobody from reaching the others.
+    fn reach(&self, peer: usize) -> Result<(), PipelineError> {
         for kind in [Kind::Control, Kind::Data] {
             while !self.is_over() {
                 match self.call(peer, kind) {
@@ -227,7 +227,7 @@ impl Meeting<'_> {
             match TcpStream::connect_timeout(&address, left(until)?) {
                 Ok(connection) => {
                     let until = self.until.min(Instant::now() + GREETING);
-                    let connection = self.party.meet(connection, End::Caller, until)?;
+                    let connection = self.party.open(connection, End::Caller, until)?;
                     frame::write(&connection, &self.party.greeting(peer, kind))?;
                     if connection.meets_tls(until)? {
                         return Err(Uncalled::Strange(Stranger::Keyed));
@@ -310,7 +310,7 @@ impl Meeting<'_> {
     }
 
     /// Takes a connection in. A process that was started again takes the place of the one before,
-    /// if that is gone.
+    /// if that has ended.
     fn take(
         &self,
         starts: &mut HashMap<usize, String>,
@@ -368,7 +368,7 @@ impl Strangers {
 
 impl Party {
     /// A connection on which the greeting can begin.
-    fn meet(&self, stream: TcpStream, end: End, until: Instant) -> Result<Channel, Uncalled> {
+    fn open(&self, stream: TcpStream, end: End, until: Instant) -> Result<Channel, Uncalled> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(GREETING))?;
@@ -380,7 +380,7 @@ impl Party {
 
     fn answer(&self, stream: TcpStream) -> Result<(Greeting, Channel), Uncalled> {
         let until = Instant::now() + GREETING;
-        let connection = self.meet(stream, End::Answerer, until)?;
+        let connection = self.open(stream, End::Answerer, until)?;
         if connection.meets_tls(until)? {
             // Who has a key learns of that there is none here, once it is no longer talking.
             let _ = connection.until(until).read(&mut [0; 1 << 12])?;

@@ -27,8 +27,8 @@ use crate::planned::{Listed, Planned};
 const PULSE: Duration = Duration::from_secs(1);
 /// How long a broken data connection waits for the reason, which comes by another way.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long a process that ends waits for the others to have heard why: what a network loses is
-/// sent again, but not once the process is gone.
+/// How long a process that ends waits for the others to have received why: what a network loses
+/// is sent again, but not once the process has ended.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// What a process sends another.
@@ -122,9 +122,9 @@ impl Mesh {
             peer.connection.set_write_timeout(timeout)?;
             let (mesh, send) = (Arc::clone(&mesh), send.clone());
             std::thread::Builder::new()
-                .name(format!("limn:hear-{process}"))
+                .name(format!("limn:recv-{process}"))
                 .spawn(move || {
-                    mesh.hear(process, &send);
+                    mesh.receive(process, &send);
                     mesh.give_up_on(process);
                 })?;
         }
@@ -141,7 +141,7 @@ impl Mesh {
     }
 
     /// Reads what a peer sends until it leaves.
-    fn hear(&self, process: usize, inbox: &UnboundedSender<(usize, Message)>) {
+    fn receive(&self, process: usize, inbox: &UnboundedSender<(usize, Message)>) {
         let Some(peer) = &self.peers[process] else {
             return;
         };
@@ -206,7 +206,7 @@ impl Mesh {
         let every = PULSE.min(self.options.silence / 4);
         while !self.over.load(Ordering::Acquire) {
             for (process, peer) in self.others() {
-                // One that is being written to hears that this process is there.
+                // One that is being written to knows that this process is there.
                 if let Ok(_one_at_a_time) = peer.writing.try_lock() {
                     self.write(process, peer, &Message::Pulse);
                 }
@@ -294,7 +294,7 @@ impl Mesh {
         }
     }
 
-    /// Sends all peers how the run ended, and waits a moment for them to have heard it.
+    /// Sends all peers how the run ended, and waits a moment for them to have received it.
     pub fn end(&self, farewell: &Message) {
         if self.over.swap(true, Ordering::AcqRel) {
             return;
@@ -305,14 +305,14 @@ impl Mesh {
             let _ = peer.connection.shutdown(Shutdown::Write);
         }
         let until = Instant::now() + FAREWELL;
-        let is_heard = |(_, peer): (usize, &Peer)| !peer.is_gone.load(Ordering::Acquire);
-        while self.others().any(is_heard) && Instant::now() < until {
+        let is_open = |(_, peer): (usize, &Peer)| !peer.is_gone.load(Ordering::Acquire);
+        while self.others().any(is_open) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
     /// [`end`](Self::end), while other tasks go on.
-    pub async fn tell(mesh: &Arc<Self>, farewell: Message) {
+    pub async fn announce_end(mesh: &Arc<Self>, farewell: Message) {
         let mesh = Arc::clone(mesh);
         let sent = tokio::task::spawn_blocking(move || mesh.end(&farewell));
         if sent.await.is_err() {

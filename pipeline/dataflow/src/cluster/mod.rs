@@ -1,8 +1,9 @@
 //! Several processes, one dataflow.
 //!
 //! Each process lists and plans its share of the lake ([`crate::share`]), and knows what the index
-//! has of it. Process 0 leads: it deals the lake out, drives, publishes, asks the language model
-//! and makes the report. The others follow: they feed what they have of each epoch that it begins.
+//! has of it. Process 0 leads: it assigns the folders of the lake, drives, publishes, asks the
+//! language model and makes the report. The others follow: they feed what they have of each epoch
+//! that it begins.
 //! Reads, texts, vectors and segments are spread over all workers by stable hashes.
 //!
 //! Every two processes have two connections ([`connect`]): one carries timely's data ([`link`]),
@@ -37,7 +38,7 @@ use timely::communication::{AllocatorBuilder, Hooks};
 use tokio_util::sync::CancellationToken;
 
 use self::channel::Channel;
-use self::connect::{Connections, Unmet, connect};
+use self::connect::{Connections, Unconnected, connect};
 use self::link::Link;
 use self::mesh::{Inbox, Mesh, Message};
 use self::options::ClusterOptions;
@@ -69,8 +70,9 @@ struct Waiting {
 pub type Allocators = (Vec<AllocatorBuilder>, Box<dyn Any + Send>);
 
 impl Cluster {
-    /// Meets the other processes. From here on they hear of each other, so models may take their
-    /// time to come. Where another process is asked to stop, the leader's `stop` is cancelled.
+    /// Connects to the other processes. From here on each notices the loss of another, so models
+    /// may take their time to come. Where another process is asked to stop, the leader's `stop` is
+    /// cancelled.
     ///
     /// # Errors
     /// Not all processes came in time, they do not belong together, or nothing protects their
@@ -80,11 +82,11 @@ impl Cluster {
         stop: &CancellationToken,
     ) -> Result<Arc<Self>, PipelineError> {
         options.check()?;
-        let meeting = tokio::task::spawn_blocking({
+        let connecting = tokio::task::spawn_blocking({
             let (options, stop) = (options.clone(), stop.clone());
             move || connect(&options, &stop)
         });
-        let met = meeting
+        let connected = connecting
             .await
             .map_err(|_| PipelineError::Dataflow("the processes could not meet".into()))?;
         let (fatal, stop) = (Arc::new(Fatal::default()), stop.clone());
@@ -93,7 +95,7 @@ impl Cluster {
             started
                 .map_err(|error| PipelineError::Dataflow(format!("no thread to listen: {error}")))
         };
-        match met {
+        match connected {
             Ok(Connections { control, data }) => {
                 let (mesh, inbox) = start(control)?;
                 Ok(Arc::new(Self {
@@ -107,11 +109,11 @@ impl Cluster {
                     fatal,
                 }))
             }
-            Err(unmet) => {
-                let Unmet { error, met } = *unmet;
-                // Those who were met may have met all: for them the run has begun.
-                if let Ok((mesh, _inbox)) = start(met) {
-                    Mesh::tell(&mesh, mesh.farewell(Err(&error))).await;
+            Err(unconnected) => {
+                let Unconnected { error, reached } = *unconnected;
+                // Those that were reached may have reached all: for them the run has begun.
+                if let Ok((mesh, _inbox)) = start(reached) {
+                    Mesh::announce_end(&mesh, mesh.farewell(Err(&error))).await;
                 }
                 Err(error)
             }
@@ -148,7 +150,7 @@ impl Cluster {
             () = self.fatal.raised() => Err(self.fatal.take().unwrap_or_else(given_up)),
         };
         let farewell = self.mesh.farewell(ended.as_ref().map(stopped));
-        Mesh::tell(&self.mesh, farewell).await;
+        Mesh::announce_end(&self.mesh, farewell).await;
         ended
     }
 

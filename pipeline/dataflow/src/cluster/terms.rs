@@ -4,7 +4,7 @@ use limn_lake::Filters;
 use serde::{Deserialize, Serialize};
 
 use crate::settings::IndexSettings;
-use crate::share::Deal;
+use crate::share::Assignment;
 
 /// What a run is, the same in all its processes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -34,9 +34,9 @@ pub struct Terms {
     pub workers: usize,
     /// Some of what lies in the root of a lake on a disk: another folder may be there on another
     /// machine, or none.
-    pub landmarks: Vec<String>,
+    pub root_entries: Vec<String>,
     /// A hash of the contexts that the run registers and takes away.
     pub contexts: String,
     /// Which process plans which part of the lake.
-    pub deal: Deal,
+    pub assignment: Assignment,
 }

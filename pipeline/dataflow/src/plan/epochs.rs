@@ -8,7 +8,7 @@ use limn_lake::{Group, Layout};
 
 use super::group::GroupPlan;
 use super::planner::Planner;
-use super::sides::{Differ, EpochPlan, Sides, forgetful_group};
+use super::sides::{Differ, EpochPlan, Sides, tombstone_group};
 use super::survey::{Found, Surveyed, ToDo};
 use crate::changes::GroupId;
 
@@ -26,9 +26,10 @@ struct Making {
     planner: Arc<Planner>,
     layout: Layout,
     to_do: Peekable<std::vec::IntoIter<ToDo>>,
-    gone: HashSet<GroupId>,
-    /// Removed groups that an epoch has.
-    told: HashSet<GroupId>,
+    /// Removed groups whose tombstones no epoch has yet.
+    removed: HashSet<GroupId>,
+    /// Those whose tombstones an epoch has.
+    tombstoned: HashSet<GroupId>,
     /// Those that the first epoch restates.
     restated: Vec<GroupId>,
     left: usize,
@@ -48,8 +49,8 @@ impl Epochs {
             planner,
             layout,
             to_do: surveyed.to_do.into_iter().peekable(),
-            gone: surveyed.gone,
-            told: HashSet::new(),
+            removed: surveyed.removed,
+            tombstoned: HashSet::new(),
             restated: surveyed.restated,
         };
         Epochs {
@@ -86,7 +87,7 @@ impl Iterator for Epochs {
         let mut epoch = making.epoch();
         making.left -= 1;
         if making.left == 0 {
-            making.tell_of_gone(&mut epoch);
+            making.add_tombstones(&mut epoch);
             self.making = None;
         }
         Some(epoch)
@@ -96,7 +97,7 @@ impl Iterator for Epochs {
 impl Making {
     fn epoch(&mut self) -> EpochPlan {
         let mut epoch = EpochPlan {
-            // First of all: what the settings forbid is to be gone at once.
+            // First of all: what the settings forbid is to be removed at once.
             restated: std::mem::take(&mut self.restated),
             ..EpochPlan::default()
         };
@@ -134,9 +135,9 @@ impl Making {
         sides.feed(epoch, group.key.into());
         let names_of_others = match is_described {
             true => {
-                let (gone, told) = (&mut self.gone, &mut self.told);
+                let (removed, tombstoned) = (&mut self.removed, &mut self.tombstoned);
                 self.planner
-                    .names_of_others(&group, &takes_over, gone, told, epoch)
+                    .names_of_others(&group, &takes_over, removed, tombstoned, epoch)
             }
             // One that stays as it is takes no name.
             false => Vec::new(),
@@ -152,16 +153,17 @@ impl Making {
         });
     }
 
-    fn tell_of_gone(&mut self, epoch: &mut EpochPlan) {
-        let mut gone: Vec<GroupId> = self.gone.drain().collect();
-        gone.sort_unstable();
-        for id in gone {
+    /// Adds the tombstones that no epoch has yet, and those that lose contexts.
+    fn add_tombstones(&mut self, epoch: &mut EpochPlan) {
+        let mut removed: Vec<GroupId> = self.removed.drain().collect();
+        removed.sort_unstable();
+        for id in removed {
             let sides = self.planner.sides(id, &[], Vec::new());
             sides.feed(epoch, id);
         }
         let planner = &self.planner;
-        for row in planner.published.gone_with(&planner.forget) {
-            epoch.forget(forgetful_group(&row));
+        for row in planner.published.tombstones_with(&planner.forget) {
+            epoch.rewrite_tombstone(tombstone_group(&row));
         }
     }
 }

@@ -96,10 +96,11 @@ impl Planner {
         }
     }
 
-    /// The published groups of a part of the lake, but for those that are held back.
-    pub(super) fn gone(&self, part: &Part, held: &HeldBack) -> HashSet<GroupId> {
-        let mut gone: HashSet<GroupId> = self.published.groups().into_iter().collect();
-        gone.retain(|group| {
+    /// The published groups of a part of the lake, but for those that are held back: those that
+    /// its listing lacks were removed.
+    pub(super) fn removal_candidates(&self, part: &Part, held: &HeldBack) -> HashSet<GroupId> {
+        let mut candidates: HashSet<GroupId> = self.published.groups().into_iter().collect();
+        candidates.retain(|group| {
             let tables = self.published.tables(*group);
             !held.has(*group)
                 && tables.iter().any(|table| part.has_table(&table.name))
@@ -108,7 +109,7 @@ impl Planner {
                     .flat_map(|table| &table.files)
                     .all(|file| part.has_path(&file.path))
         });
-        gone
+        candidates
     }
 
     /// A group with its sides. One that is described anyway is so with the texts of now.
@@ -160,15 +161,15 @@ impl Planner {
         })
     }
 
-    /// The names of a group's tables that tables of other groups have in the index. Such a group
-    /// that is gone is told of in the same epoch: that a table is gone, and what is found now under
-    /// its name, belong together.
+    /// The names of a group's tables that tables of other groups have in the index. If such a group
+    /// was removed, its tombstones are of the same epoch: the removal of a table, and what is found
+    /// now under its name, belong together.
     pub(super) fn names_of_others(
         &self,
         group: &Group,
         takes_over: &[GroupId],
-        gone: &mut HashSet<GroupId>,
-        told: &mut HashSet<GroupId>,
+        removed: &mut HashSet<GroupId>,
+        tombstoned: &mut HashSet<GroupId>,
         epoch: &mut EpochPlan,
     ) -> Vec<String> {
         let mut names_of_others = Vec::new();
@@ -180,10 +181,10 @@ impl Planner {
             let Some(before) = before.filter(is_other) else {
                 continue;
             };
-            if gone.remove(&before) {
+            if removed.remove(&before) {
                 self.sides(before, &[], Vec::new()).feed(epoch, before);
-                told.insert(before);
-            } else if !told.contains(&before) {
+                tombstoned.insert(before);
+            } else if !tombstoned.contains(&before) {
                 names_of_others.push(name.to_owned());
             }
         }
@@ -191,7 +192,7 @@ impl Planner {
     }
 
     /// Whether a group, or what it takes over, is of the tables that a run is about.
-    pub(super) fn is_meant(&self, part: &Part, group: &Group, takes_over: &[GroupId]) -> bool {
+    pub(super) fn is_in_scope(&self, part: &Part, group: &Group, takes_over: &[GroupId]) -> bool {
         let own = GroupId::from(group.key);
         let mut published = takes_over.iter().chain([&own]);
         part.has_table(group.name.as_str())
@@ -237,7 +238,7 @@ impl Planner {
         let is_split = groups.len() != 1 || groups.iter().any(|it| it.kind != kind);
         let mut arranged = Vec::with_capacity(groups.len());
         for mut group in groups {
-            let is_known = self.know_shared(&mut group).await;
+            let is_known = self.compare_shared_texts(&mut group).await;
             arranged.push(Arranged {
                 at,
                 is_as_laid_out: !is_split && !is_known,
@@ -249,7 +250,7 @@ impl Planner {
 
     /// A family as its tables, as far as this is certain.
     ///
-    /// It looks at what the catalog knows, and reads a few files where that does not tell. While it
+    /// It looks at what the catalog knows, and reads a few files where that is not enough. While it
     /// does not know all files it leaves the family together, unless its probes decide: the
     /// dataflow arranges it by the same rules when it has seen every file. So this can change how
     /// much one change costs, never what tables there are.
@@ -314,7 +315,7 @@ impl Planner {
     /// Of texts about several tables that the index has in another version: whether they say the
     /// same of the group's table as they did. One that changed is read here, once for all tables,
     /// so that only those are described again whose part changed. Whether there is any.
-    async fn know_shared(&self, group: &mut Group) -> bool {
+    async fn compare_shared_texts(&self, group: &mut Group) -> bool {
         if !group.contexts.iter().any(ContextSource::is_shared) {
             return false;
         }
@@ -332,13 +333,15 @@ impl Planner {
                 continue;
             };
             let table = context.table.as_str();
-            let told = self.published.told_by_another(table, &object.path, member);
-            let Some((version, told)) = told else {
+            let before = self
+                .published
+                .part_of_another_version(table, &object.path, member);
+            let Some((version, before)) = before else {
                 continue;
             };
             // The dataflow reports one that cannot be read.
             if let Some(shared) = self.reader.look_at(object, *kind).await
-                && shared.part(about) == told
+                && shared.part(about) == before
             {
                 *known = Some(version);
                 is_any = true;

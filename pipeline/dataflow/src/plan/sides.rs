@@ -21,15 +21,15 @@ pub struct EpochPlan {
 
 impl EpochPlan {
     /// Has a tombstone written anew, without contexts that are to be forgotten.
-    pub(super) fn forget(&mut self, group: GroupId) {
+    pub(super) fn rewrite_tombstone(&mut self, group: GroupId) {
         self.published.push(memberless(group));
     }
 }
 
-/// What stands for the row of a table that is gone, if contexts are to be taken from it: no group
-/// of a lake.
-pub fn forgetful_group(gone: &TableRecord) -> GroupId {
-    let name = ["context of what is gone", &gone.lake, &gone.name].join("\0");
+/// What stands for a tombstone, if contexts are to be taken from it: no group of a lake.
+pub fn tombstone_group(tombstone: &TableRecord) -> GroupId {
+    let (lake, name) = (&tombstone.lake, &tombstone.name);
+    let name = ["context of what is gone", lake, name].join("\0");
     GroupId(xxhash_rust::xxh3::xxh3_128(name.as_bytes()))
 }
 
@@ -53,8 +53,9 @@ pub(super) enum Differ {
 
 impl Sides {
     pub(super) fn differ(&self) -> Differ {
-        let is_gone_or_new = self.is_published == self.lake.is_empty();
-        match (self.published != self.lake || is_gone_or_new, self.awaits) {
+        // Removed, or new.
+        let is_one_sided = self.is_published == self.lake.is_empty();
+        match (self.published != self.lake || is_one_sided, self.awaits) {
             (true, _) => Differ::Members,
             (false, true) => Differ::Awaits,
             (false, false) => Differ::Not,

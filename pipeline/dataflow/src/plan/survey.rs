@@ -33,8 +33,8 @@ pub(super) struct ToDo {
 #[derive(Default)]
 pub(super) struct Surveyed {
     pub(super) to_do: Vec<ToDo>,
-    /// Published groups that are gone.
-    pub(super) gone: HashSet<GroupId>,
+    /// Published groups that the listing lacks: they were removed.
+    pub(super) removed: HashSet<GroupId>,
     /// Published groups that are restated, because this run's settings cannot reach their files.
     pub(super) restated: Vec<GroupId>,
     /// Names of the tables that are looked at, where only some are.
@@ -66,7 +66,7 @@ impl<'a> Survey<'a> {
             planner,
             part,
             found: Surveyed {
-                gone: planner.gone(part, &held),
+                removed: planner.removal_candidates(part, &held),
                 ..Surveyed::default()
             },
             held,
@@ -81,7 +81,7 @@ impl<'a> Survey<'a> {
         let id = GroupId::from(group.key);
         let takes_over = self.planner.taken_over(group);
         for published in takes_over.iter().chain([&id]) {
-            self.found.gone.remove(published);
+            self.found.removed.remove(published);
         }
         if group.kind == GroupKind::Logged && !self.planner.published.has(id) {
             self.logged
@@ -91,7 +91,7 @@ impl<'a> Survey<'a> {
             self.held.keep(takes_over.into_iter().chain([id]));
             return;
         }
-        if !self.planner.is_meant(self.part, group, &takes_over) {
+        if !self.planner.is_in_scope(self.part, group, &takes_over) {
             return;
         }
         if self.part.tables.is_some() {
@@ -131,7 +131,7 @@ impl<'a> Survey<'a> {
                 let mut files = tables.iter().flat_map(|it| it.files_now());
                 files.any(|file| is_within(&file.path, &path))
             };
-            (name, self.found.gone.iter().filter(is_own).count())
+            (name, self.found.removed.iter().filter(is_own).count())
         });
         let joined = joined.filter(|(_, count)| *count > 0).collect();
         self.found.joined = joined;

@@ -242,17 +242,7 @@ impl Round {
             passed_over.extend(epoch.passed_over);
             for (name, outcome) in epoch.outcomes {
                 let known = outcomes.entry(name).or_insert(outcome);
-                // Gone from one group of files and there in another: the table has changed.
-                *known = match (*known, outcome) {
-                    (Outcome::Removed, Outcome::Added) | (Outcome::Added, Outcome::Removed) => {
-                        Outcome::Changed
-                    }
-                    // Added by its names, then described in a model's words.
-                    (Outcome::Added, Outcome::Changed) => Outcome::Added,
-                    (Outcome::Removed | Outcome::Forgotten, other)
-                    | (other, Outcome::Removed | Outcome::Forgotten) => other,
-                    (_, latest) => latest,
-                };
+                *known = both(*known, outcome);
             }
             failures.extend(epoch.failures);
         }
@@ -333,6 +323,19 @@ impl Round {
             embed_span: all.embed_span,
             write: all.write,
         };
+    }
+}
+
+/// What happened to a table of which two epochs say something.
+fn both(earlier: Outcome, later: Outcome) -> Outcome {
+    match (earlier, later) {
+        // Removed from one group of files and added in another: the table has changed.
+        (Outcome::Removed, Outcome::Added) | (Outcome::Added, Outcome::Removed) => Outcome::Changed,
+        // Added by its names, then described in a model's words.
+        (Outcome::Added, Outcome::Changed) => Outcome::Added,
+        (Outcome::Removed | Outcome::Forgotten, other)
+        | (other, Outcome::Removed | Outcome::Forgotten) => other,
+        (_, latest) => latest,
     }
 }
 

@@ -17,12 +17,15 @@ async fn lake(paths: &[&str]) -> Store {
 
 /// The processes of these paths, of four.
 async fn processes_of(paths: &[&str]) -> Vec<usize> {
-    let deal = Deal::of(&lake(paths).await, 4).await;
-    paths.iter().map(|path| deal.process_of(path)).collect()
+    let assignment = Assignment::of(&lake(paths).await, 4).await;
+    paths
+        .iter()
+        .map(|path| assignment.process_of(path))
+        .collect()
 }
 
 #[tokio::test]
-async fn a_lake_is_dealt_out_by_its_folders() {
+async fn a_lake_is_assigned_by_its_folders() {
     let paths: Vec<String> = (0..64).map(|it| format!("d{it}/x.csv")).collect();
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     let processes = processes_of(&paths).await;
@@ -89,9 +92,9 @@ async fn what_may_be_one_table_is_of_one_process() {
 #[tokio::test]
 async fn one_process_has_all_and_others_nothing_of_a_lake_that_is_not_cut() {
     let lake = lake(&["a/x.csv", "b/x.csv"]).await;
-    let deal = Deal::of(&lake, 1).await;
-    assert!(!Share::new(&deal, 0).is_partial());
-    let flat = Deal::of(&lake_of_files().await, 3).await;
+    let assignment = Assignment::of(&lake, 1).await;
+    assert!(!Share::new(&assignment, 0).is_partial());
+    let flat = Assignment::of(&lake_of_files().await, 3).await;
     assert!(Share::new(&flat, 0).has("a.csv") && !Share::new(&flat, 2).has("a.csv"));
 }
 
@@ -117,14 +120,17 @@ async fn a_disk_is_dealt_out_like_a_store() {
     }
     let disk = Store::open(folder.path().to_str().unwrap()).unwrap();
     let memory = lake(&paths).await;
-    assert_eq!(Deal::of(&disk, 3).await, Deal::of(&memory, 3).await);
+    assert_eq!(
+        Assignment::of(&disk, 3).await,
+        Assignment::of(&memory, 3).await
+    );
 }
 
 #[tokio::test]
 async fn a_row_is_where_its_log_is_whatever_files_that_names() {
     let paths: Vec<String> = (0..64).map(|it| format!("d{it:02}/x.csv")).collect();
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-    let deal = Deal::of(&lake(&paths).await, 4).await;
+    let assignment = Assignment::of(&lake(&paths).await, 4).await;
     let file = |path: &str| FileRecord {
         path: path.to_owned(),
         ..FileRecord::default()
@@ -139,8 +145,8 @@ async fn a_row_is_where_its_log_is_whatever_files_that_names() {
             ],
             ..TableRecord::default()
         };
-        let process = deal.process_of(&format!("d{clone:02}/x.csv"));
-        assert!(Share::new(&deal, process).has_row(&row), "{clone}");
+        let process = assignment.process_of(&format!("d{clone:02}/x.csv"));
+        assert!(Share::new(&assignment, process).has_row(&row), "{clone}");
     }
 }
 
@@ -154,11 +160,11 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-        let deal = runtime.block_on(async { Deal::of(&lake(&paths).await, processes).await });
-        let shares: Vec<Share> = (0..processes).map(|it| Share::new(&deal, it)).collect();
+        let assignment = runtime.block_on(async { Assignment::of(&lake(&paths).await, processes).await });
+        let shares: Vec<Share> = (0..processes).map(|it| Share::new(&assignment, it)).collect();
         for path in &paths {
             prop_assert_eq!(shares.iter().filter(|share| share.has(path)).count(), 1, "{}", path);
-            let process = deal.process_of(path);
+            let process = assignment.process_of(path);
             // Whoever has a file has the tables that may be called after it, or after its folder.
             for name in [path.rsplit_once('.').unwrap().0, path.rsplit_once('/').unwrap().0, path] {
                 prop_assert!(shares[process].may_have(name), "{} of {}", name, path);
@@ -167,7 +173,7 @@ proptest! {
         // Whatever the whole lake is laid out as, no table is of two.
         let objects: Objects = paths.iter().map(|path| ObjectRecord::unversioned(path, 1)).collect();
         for group in layout(objects, &Contexts::new(), "lake").groups() {
-            let files = group.files.iter().map(|file| deal.process_of(&file.object.path));
+            let files = group.files.iter().map(|file| assignment.process_of(&file.object.path));
             let of: BTreeSet<usize> = files.collect();
             prop_assert_eq!(of.len(), 1, "{:?}", group);
             let names = group.files.iter().map(|file| file.table_name.as_str());

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use arrow::array::{Array, ArrayData, ArrayDataBuilder, ArrayRef, make_array, new_empty_array};
-use arrow::datatypes::{DataType, Field, UnionMode};
+use arrow::datatypes::{DataType, Field, UnionFields, UnionMode};
 use arrow::ipc::{self, CompressionType, MetadataVersion};
 
 use super::buffers::{Buffers, Source, last, too_few};
@@ -261,12 +261,7 @@ impl<'a> Batch<'a> {
                 builder = builder.add_buffer(offsets).add_buffer(bytes);
             }
             DataType::Utf8View | DataType::BinaryView => {
-                builder = builder.add_buffer(self.buffers.buffer(rows * 16)?);
-                let count = self.views.get(self.view).copied().unwrap_or(0);
-                self.view += 1;
-                for _ in 0..count {
-                    builder = builder.add_buffer(self.buffers.whole_buffer()?);
-                }
+                builder = self.text_views(rows, builder)?;
             }
             DataType::List(child) | DataType::Map(child, _) => {
                 let offsets = self.buffers.offsets(rows, 4)?;
@@ -278,17 +273,8 @@ impl<'a> Batch<'a> {
                 let values = self.array(child, Some(last::<8>(&offsets)?))?;
                 builder = builder.add_buffer(offsets).add_child_data(values);
             }
-            DataType::ListView(child) | DataType::LargeListView(child) => {
-                let width = if matches!(data_type, DataType::ListView(_)) {
-                    4
-                } else {
-                    8
-                };
-                builder = builder
-                    .add_buffer(self.buffers.buffer(rows * width)?)
-                    .add_buffer(self.buffers.buffer(rows * width)?)
-                    .add_child_data(self.array(child, None)?);
-            }
+            DataType::ListView(child) => builder = self.list_views(child, 4, rows, builder)?,
+            DataType::LargeListView(child) => builder = self.list_views(child, 8, rows, builder)?,
             DataType::FixedSizeList(child, size) => {
                 let items = rows * u64::try_from(*size).unwrap_or(0);
                 if !child.is_nullable() {
@@ -308,22 +294,13 @@ impl<'a> Batch<'a> {
                     .add_child_data(self.array(values, None)?);
             }
             DataType::Union(children, mode) => {
-                builder = builder.add_buffer(self.buffers.buffer(rows)?);
-                if *mode == UnionMode::Dense {
-                    builder = builder.add_buffer(self.buffers.buffer(rows * 4)?);
-                }
-                let of_child = (*mode == UnionMode::Sparse).then_some(rows);
-                for (_, child) in children.iter() {
-                    builder = builder.add_child_data(self.array(child, of_child)?);
-                }
+                builder = self.union(children, *mode, rows, builder)?;
             }
             DataType::Dictionary(keys, values) => {
                 let width = keys.primitive_width().unwrap_or(8) as u64;
                 let keys = self.buffers.buffer(rows * width)?;
-                let known = id(field).and_then(|id| self.dictionaries.get(&id).cloned());
-                // A file may leave out a dictionary of which no key is used.
-                let known = known.unwrap_or_else(|| new_empty_array(values));
-                builder = builder.add_buffer(keys).add_child_data(known.to_data());
+                let values = self.dictionary(field, values);
+                builder = builder.add_buffer(keys).add_child_data(values);
             }
             DataType::FixedSizeBinary(width) => {
                 let width = u64::try_from(*width).unwrap_or(0);
@@ -333,6 +310,64 @@ impl<'a> Batch<'a> {
                 let width = other.primitive_width().unwrap_or(8) as u64;
                 builder = builder.add_buffer(self.buffers.buffer(rows * width)?);
             }
+        }
+        Ok(builder)
+    }
+
+    /// The values of a dictionary.
+    fn dictionary(&self, field: &Field, values: &DataType) -> ArrayData {
+        let known = id(field).and_then(|id| self.dictionaries.get(&id).cloned());
+        // A file may leave out a dictionary of which no key is used.
+        known.unwrap_or_else(|| new_empty_array(values)).to_data()
+    }
+
+    /// Adds texts of which each row has a view.
+    fn text_views(
+        &mut self,
+        rows: u64,
+        mut builder: ArrayDataBuilder,
+    ) -> Result<ArrayDataBuilder, Stopped> {
+        builder = builder.add_buffer(self.buffers.buffer(rows * 16)?);
+        let count = self.views.get(self.view).copied().unwrap_or(0);
+        self.view += 1;
+        for _ in 0..count {
+            builder = builder.add_buffer(self.buffers.whole_buffer()?);
+        }
+        Ok(builder)
+    }
+
+    /// Adds lists of which each row has a place and a length, of so many bytes each.
+    fn list_views(
+        &mut self,
+        child: &Field,
+        width: u64,
+        rows: u64,
+        builder: ArrayDataBuilder,
+    ) -> Result<ArrayDataBuilder, Stopped> {
+        let places = self.buffers.buffer(rows * width)?;
+        let lengths = self.buffers.buffer(rows * width)?;
+        let values = self.array(child, None)?;
+        Ok(builder
+            .add_buffer(places)
+            .add_buffer(lengths)
+            .add_child_data(values))
+    }
+
+    /// Adds values of several types, which a dense union has one after another.
+    fn union(
+        &mut self,
+        children: &UnionFields,
+        mode: UnionMode,
+        rows: u64,
+        mut builder: ArrayDataBuilder,
+    ) -> Result<ArrayDataBuilder, Stopped> {
+        builder = builder.add_buffer(self.buffers.buffer(rows)?);
+        if mode == UnionMode::Dense {
+            builder = builder.add_buffer(self.buffers.buffer(rows * 4)?);
+        }
+        let of_child = (mode == UnionMode::Sparse).then_some(rows);
+        for (_, child) in children.iter() {
+            builder = builder.add_child_data(self.array(child, of_child)?);
         }
         Ok(builder)
     }

@@ -26,7 +26,7 @@ use self::values::{
     decimals, decoding, lengthy, lists, maps, spread_union, structs, texts, times, unions,
 };
 use super::corrupt;
-use super::proto::{StripeFooter, TypeInfo};
+use super::proto::{Encoding, StripeFooter, TypeInfo};
 use super::rle::{Bits, Bytes, Numbers, Version};
 use super::stream::{File, Stream};
 use super::tail::kind;
@@ -79,11 +79,30 @@ impl Stripe<'_> {
             1 => Version::Two,
             _ => return Err(corrupt("a column is encoded in no known way").into()),
         };
+        let values = self.values(column, encoding, version)?;
+        Ok(Column {
+            present: self.stream(column, PRESENT).map(Bits::new),
+            values,
+            data_type: data_type(self.types, column),
+            meant: meant(of),
+            nodes,
+            file: self.file.clone(),
+        })
+    }
+
+    /// Readers of what a column's values are made of.
+    fn values(
+        &self,
+        column: usize,
+        encoding: Encoding,
+        version: Version,
+    ) -> Result<Values, Stopped> {
+        let of = &self.types[column];
         let is_dictionary = encoding.kind % SECOND_VERSION == DICTIONARY;
         let stream = |kind| self.stream(column, kind).unwrap_or_else(Stream::none);
         let numbers = |kind, is_signed| Numbers::new(stream(kind), version, is_signed);
         let part = |i: usize| self.column(of.parts[i] as usize).map(Box::new);
-        let values = match of.kind {
+        Ok(match of.kind {
             kind::BOOLEAN => Values::Booleans(Bits::new(stream(DATA))),
             kind::BYTE => Values::Bytes(Bytes::new(stream(DATA))),
             kind::SHORT | kind::INT | kind::LONG => Values::Numbers(numbers(DATA, true)),
@@ -138,14 +157,6 @@ impl Stripe<'_> {
                 }
             }
             _ => return Err(corrupt("a column has no known type").into()),
-        };
-        Ok(Column {
-            present: self.stream(column, PRESENT).map(Bits::new),
-            values,
-            data_type: data_type(self.types, column),
-            meant: meant(of),
-            nodes,
-            file: self.file.clone(),
         })
     }
 

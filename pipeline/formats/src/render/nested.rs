@@ -57,35 +57,10 @@ impl EncoderFactory for Bounded {
         array: &'a dyn Array,
         options: &'a EncoderOptions,
     ) -> Result<Option<NullableEncoder<'a>>, ArrowError> {
+        if let Some(encoder) = text(array) {
+            return Ok(Some(NullableEncoder::new(encoder, array.nulls().cloned())));
+        }
         let encoder: Box<dyn Encoder + 'a> = match array.data_type() {
-            DataType::Utf8 => {
-                let texts = array.as_string::<i32>();
-                Box::new(Text(move |i| texts.value(i).into()))
-            }
-            DataType::LargeUtf8 => {
-                let texts = array.as_string::<i64>();
-                Box::new(Text(move |i| texts.value(i).into()))
-            }
-            DataType::Utf8View => {
-                let texts = array.as_string_view();
-                Box::new(Text(move |i| texts.value(i).into()))
-            }
-            DataType::Binary => {
-                let bytes = array.as_binary::<i32>();
-                Box::new(Text(move |i| hex(bytes.value(i))))
-            }
-            DataType::LargeBinary => {
-                let bytes = array.as_binary::<i64>();
-                Box::new(Text(move |i| hex(bytes.value(i))))
-            }
-            DataType::BinaryView => {
-                let bytes = array.as_binary_view();
-                Box::new(Text(move |i| hex(bytes.value(i))))
-            }
-            DataType::FixedSizeBinary(_) => {
-                let bytes = array.as_fixed_size_binary();
-                Box::new(Text(move |i| hex(bytes.value(i))))
-            }
             DataType::List(field) => self.list(field, array.as_list::<i32>(), options)?,
             DataType::LargeList(field) => self.list(field, array.as_list::<i64>(), options)?,
             DataType::ListView(field) => self.list(field, array.as_list_view::<i32>(), options)?,
@@ -168,6 +143,42 @@ impl Bounded {
             values: make_encoder(field, array.values().as_ref(), options)?,
         }))
     }
+}
+
+/// Text and bytes, which are written as text; none of other types.
+fn text<'a>(array: &'a dyn Array) -> Option<Box<dyn Encoder + 'a>> {
+    let encoder: Box<dyn Encoder + 'a> = match array.data_type() {
+        DataType::Utf8 => {
+            let texts = array.as_string::<i32>();
+            Box::new(Text(move |i| texts.value(i).into()))
+        }
+        DataType::LargeUtf8 => {
+            let texts = array.as_string::<i64>();
+            Box::new(Text(move |i| texts.value(i).into()))
+        }
+        DataType::Utf8View => {
+            let texts = array.as_string_view();
+            Box::new(Text(move |i| texts.value(i).into()))
+        }
+        DataType::Binary => {
+            let bytes = array.as_binary::<i32>();
+            Box::new(Text(move |i| hex(bytes.value(i))))
+        }
+        DataType::LargeBinary => {
+            let bytes = array.as_binary::<i64>();
+            Box::new(Text(move |i| hex(bytes.value(i))))
+        }
+        DataType::BinaryView => {
+            let bytes = array.as_binary_view();
+            Box::new(Text(move |i| hex(bytes.value(i))))
+        }
+        DataType::FixedSizeBinary(_) => {
+            let bytes = array.as_fixed_size_binary();
+            Box::new(Text(move |i| hex(bytes.value(i))))
+        }
+        _ => return None,
+    };
+    Some(encoder)
 }
 
 /// Values of a dictionary.

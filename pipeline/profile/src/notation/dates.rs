@@ -111,7 +111,20 @@ impl<'a> Parts<'a> {
         if cell.len() > 64 {
             return None;
         }
-        let cell = cell.trim();
+        let parts = Parts::read(cell.trim())?;
+        let mut orders = 0;
+        for order in ORDERS {
+            if parts.orders & order.bit() != 0 && parts.day(order).is_some() {
+                orders |= order.bit();
+            }
+        }
+        let timed = parts.time.is_empty() || Time::of(parts.time).is_some();
+        (orders != 0 && timed).then_some(Parts { orders, ..parts })
+    }
+
+    /// The parts as they are written, with the orders in which they may be read, whether there are
+    /// such a day and time or not.
+    fn read(cell: &'a str) -> Option<Parts<'a>> {
         let named = |fields, separator, length, order: DateOrder, time| {
             let short_year = length == 2;
             (length == 4 || short_year).then_some(Parts {
@@ -122,7 +135,7 @@ impl<'a> Parts<'a> {
                 time,
             })
         };
-        let parts = if cell.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        if cell.starts_with(|c: char| c.is_ascii_alphabetic()) {
             let (month, rest) = month(cell)?;
             let (day, day_length, rest) = small(rest.strip_prefix(' ')?)?;
             let rest = rest.strip_prefix(',').unwrap_or(rest).strip_prefix(' ')?;
@@ -136,7 +149,7 @@ impl<'a> Parts<'a> {
                 length,
                 DateOrder::NamedMonthFirst,
                 time,
-            )?
+            )
         } else {
             let (first, first_length, rest) = small(cell)?;
             let separator = rest.chars().next()?;
@@ -150,7 +163,7 @@ impl<'a> Parts<'a> {
                     return None;
                 }
                 let fields = [first, month, year];
-                named(fields, separator, length, DateOrder::NamedDayFirst, time)?
+                named(fields, separator, length, DateOrder::NamedDayFirst, time)
             } else {
                 let (second, second_length, rest) = small(rest)?;
                 let (third, third_length, time) = small(rest.strip_prefix(separator)?)?;
@@ -170,23 +183,15 @@ impl<'a> Parts<'a> {
                 if separator == ' ' {
                     return None;
                 }
-                Parts {
+                Some(Parts {
                     fields: [first, second, third],
                     separator,
                     short_year,
                     orders,
                     time,
-                }
-            }
-        };
-        let mut orders = 0;
-        for order in ORDERS {
-            if parts.orders & order.bit() != 0 && parts.day(order).is_some() {
-                orders |= order.bit();
+                })
             }
         }
-        let timed = parts.time.is_empty() || Time::of(parts.time).is_some();
-        (orders != 0 && timed).then_some(Parts { orders, ..parts })
     }
 
     /// Year, month and day in this order, if there is such a day.

@@ -18,28 +18,45 @@ pub(crate) fn translate(place: &Place, object: String, error: &ClientError) -> S
     if let Some(error) = find::<StoreError>(error) {
         return error.clone();
     }
-    let words = place.words();
     let texts = Texts {
         chain: chain(error),
         keys: key_forms(place, &object),
     };
-    let has = |needle: &str| texts.has(needle);
-    let remote = place.is_remote();
-
-    if has("NoSuchBucket") || has("ContainerNotFound") || has("ContainerBeingDeleted") {
-        let bucket = place.bucket.as_deref().unwrap_or_default();
-        let at = place
-            .endpoint
-            .as_ref()
-            .map(|endpoint| format!(" at {endpoint}"))
-            .unwrap_or_default();
-        return StoreError::new(
-            StoreErrorKind::NoSuchBucket,
-            object,
-            format!("{} '{bucket}' does not exist{at}", words.bucket),
-            "create it or check the name",
-        );
+    let found = no_bucket(place, &texts)
+        .or_else(|| no_access(place, error, &texts))
+        .or_else(|| no_answer(place, error, &texts))
+        .or_else(|| other_region(place, &texts));
+    match found {
+        Some((kind, cause, remedy)) => StoreError::new(kind, object, cause, remedy),
+        None => by_variant(object, error, &texts),
     }
+}
+
+/// An error's kind, its cause and its remedy.
+type Found = (StoreErrorKind, String, &'static str);
+
+fn no_bucket(place: &Place, texts: &Texts) -> Option<Found> {
+    let says = ["NoSuchBucket", "ContainerNotFound", "ContainerBeingDeleted"];
+    if !says.into_iter().any(|it| texts.has(it)) {
+        return None;
+    }
+    let bucket = place.bucket.as_deref().unwrap_or_default();
+    let at = place
+        .endpoint
+        .as_ref()
+        .map(|endpoint| format!(" at {endpoint}"))
+        .unwrap_or_default();
+    Some((
+        StoreErrorKind::NoSuchBucket,
+        format!("{} '{bucket}' does not exist{at}", place.words().bucket),
+        "create it or check the name",
+    ))
+}
+
+/// No credentials, or none that may do this.
+fn no_access(place: &Place, error: &ClientError, texts: &Texts) -> Option<Found> {
+    let has = |needle: &str| texts.has(needle);
+    let (words, remote) = (place.words(), place.is_remote());
     // No static keys, and the machine's own identity service did not answer.
     let identity = [
         "169.254.169.254",
@@ -48,65 +65,66 @@ pub(crate) fn translate(place: &Place, object: String, error: &ClientError) -> S
         "metadata.google.internal",
         "metadata/identity",
     ];
-    if remote && identity.into_iter().any(has) {
-        return StoreError::new(
-            StoreErrorKind::AccessDenied,
-            object,
-            "no credentials were found",
-            words.no_credentials,
-        );
-    }
-    if place.provider == Provider::Google && has("UserProjectMissing") {
-        return StoreError::new(
-            StoreErrorKind::AccessDenied,
-            object,
-            "whoever asks has to pay for the requests to this bucket (UserProjectMissing)",
+    let (cause, remedy) = if remote && identity.into_iter().any(has) {
+        ("no credentials were found".to_owned(), words.no_credentials)
+    } else if place.provider == Provider::Google && has("UserProjectMissing") {
+        (
+            "whoever asks has to pay for the requests to this bucket (UserProjectMissing)"
+                .to_owned(),
             "use --requester-pays, with GOOGLE_CLOUD_QUOTA_PROJECT set to your project's id",
-        );
-    }
-    let denied = matches!(
-        error,
-        ClientError::PermissionDenied { .. } | ClientError::Unauthenticated { .. }
-    ) || has("403 Forbidden")
-        || has("401 Unauthorized")
-        || has("PublicAccessNotPermitted");
-    if remote && denied {
-        let code = texts.chain.iter().find_map(|text| xml_code(text));
-        return StoreError::new(
-            StoreErrorKind::AccessDenied,
-            object,
-            match code {
-                Some(code) => format!("access denied ({code})"),
-                None => "access denied".to_owned(),
-            },
-            words.denied,
-        );
-    }
-    if let Some(cause) = unreachable_cause(error, &texts).filter(|_| remote) {
-        let at = place.endpoint.as_deref().unwrap_or(words.service);
-        return StoreError::new(
-            StoreErrorKind::Unreachable,
-            object,
-            format!("cannot reach {at}: {cause}"),
-            match place.endpoint {
-                Some(_) => words.endpoint_silent,
-                None => words.service_silent,
-            },
-        );
-    }
-    let is_s3 = place.provider == Provider::S3;
-    if is_s3
-        && (has("PermanentRedirect")
-            || has("AuthorizationHeaderMalformed")
-            || has("without LOCATION"))
-    {
-        return StoreError::new(
+        )
+    } else {
+        let denied = matches!(
+            error,
+            ClientError::PermissionDenied { .. } | ClientError::Unauthenticated { .. }
+        ) || has("403 Forbidden")
+            || has("401 Unauthorized")
+            || has("PublicAccessNotPermitted");
+        if !remote || !denied {
+            return None;
+        }
+        let cause = match texts.chain.iter().find_map(|text| xml_code(text)) {
+            Some(code) => format!("access denied ({code})"),
+            None => "access denied".to_owned(),
+        };
+        (cause, words.denied)
+    };
+    Some((StoreErrorKind::AccessDenied, cause, remedy))
+}
+
+fn no_answer(place: &Place, error: &ClientError, texts: &Texts) -> Option<Found> {
+    let cause = unreachable_cause(error, texts).filter(|_| place.is_remote())?;
+    let words = place.words();
+    let at = place.endpoint.as_deref().unwrap_or(words.service);
+    let remedy = match place.endpoint {
+        Some(_) => words.endpoint_silent,
+        None => words.service_silent,
+    };
+    Some((
+        StoreErrorKind::Unreachable,
+        format!("cannot reach {at}: {cause}"),
+        remedy,
+    ))
+}
+
+fn other_region(place: &Place, texts: &Texts) -> Option<Found> {
+    let says = [
+        "PermanentRedirect",
+        "AuthorizationHeaderMalformed",
+        "without LOCATION",
+    ];
+    let is_said = place.provider == Provider::S3 && says.into_iter().any(|it| texts.has(it));
+    is_said.then(|| {
+        (
             StoreErrorKind::Configuration,
-            object,
-            "the bucket is in another region",
+            "the bucket is in another region".to_owned(),
             "set AWS_REGION to the bucket's region",
-        );
-    }
+        )
+    })
+}
+
+/// What the client itself makes of it.
+fn by_variant(object: String, error: &ClientError, texts: &Texts) -> StoreError {
     match error {
         ClientError::NotFound { .. } => StoreError::new(
             StoreErrorKind::NotFound,
@@ -135,7 +153,7 @@ pub(crate) fn translate(place: &Place, object: String, error: &ClientError) -> S
             "is no valid object name",
             "rename the object",
         ),
-        _ => other(object, error, &texts),
+        _ => other(object, error, texts),
     }
 }
 

@@ -1,0 +1,62 @@
+//! What a row of the catalog says of its group, its files and its contexts.
+
+use limn_formats::{Declaration, Fingerprint, ObjectRecord, ObjectVersion};
+use limn_lake::layout::content_fingerprint;
+use limn_lake::{Contexts, TableName};
+use limn_segment::{ContextRecord, FileRecord, REGISTERED, TableRecord};
+
+use crate::changes::{GroupId, MemberId};
+
+/// Whether a table's row has blocks to be found by, even if its newest version cannot be read.
+pub fn is_searchable(record: &TableRecord) -> bool {
+    !record.removed && (record.blocks > 0 || record.error.is_none())
+}
+
+/// The group that a row is of, if it names one.
+pub fn group_of(record: &TableRecord) -> Option<GroupId> {
+    GroupId::from_hex(&record.group)
+}
+
+/// The members (files and contexts) that a catalog row was made from.
+pub fn members_of(record: &TableRecord) -> impl Iterator<Item = MemberId> + '_ {
+    let files = record.files.iter().map(|file| file.fingerprint.as_str());
+    let contexts = record
+        .contexts
+        .iter()
+        .map(|context| context.fingerprint.as_str());
+    files.chain(contexts).filter_map(MemberId::from_hex)
+}
+
+/// Whether a context of a row is one that was registered and is to be forgotten.
+pub fn is_forgotten(row: &TableRecord, context: &ContextRecord, forget: &Contexts) -> bool {
+    let name = context.registered_for.as_ref().unwrap_or(&row.name);
+    let texts = TableName::parse(name).ok().and_then(|it| forget.get(&it));
+    context.source == REGISTERED && texts.is_some_and(|texts| texts.contains(&context.text))
+}
+
+/// The files that a file in the catalog is read with.
+pub(super) fn parts_of(file: &FileRecord) -> Vec<ObjectRecord> {
+    let declared = file.declared.as_deref();
+    let declared = declared.and_then(|it| Declaration::from_json(it).ok());
+    declared.map_or_else(Vec::new, |it| it.parts.clone())
+}
+
+/// The content fingerprint of a file in the catalog. What an older limn understood of it otherwise
+/// is read again.
+pub(super) fn content_of(file: &FileRecord) -> Fingerprint {
+    let declared = file.declared.as_deref();
+    let declared = declared.and_then(|it| Declaration::from_json(it).ok());
+    let doubts = (file.beside, file.alone);
+    content_fingerprint(&object_of(file), doubts, declared.as_deref())
+}
+
+/// A file in the catalog as it was listed.
+pub(super) fn object_of(file: &FileRecord) -> ObjectRecord {
+    ObjectRecord {
+        path: file.path.clone(),
+        etag: file.etag.clone(),
+        version: file.version.clone().map(ObjectVersion::from),
+        size: file.size,
+        modified_ms: file.modified_ms,
+    }
+}

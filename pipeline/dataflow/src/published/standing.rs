@@ -1,0 +1,100 @@
+//! What a report says of tables that are published already.
+
+use std::collections::BTreeSet;
+
+use limn_formats::IS_DUCKDB;
+use limn_formats::member::{is_left_out, refusal, shown, split};
+use limn_lake::Ignored;
+use limn_segment::TableRecord;
+use serde::{Deserialize, Serialize};
+
+use super::rows::{is_searchable, object_of};
+use super::state::Published;
+use crate::graph::size::GraphSize;
+use crate::report::Failure;
+
+/// What is to be said of the tables that are published, of this share of a lake or of all.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Standing {
+    /// Tables that can be found.
+    pub tables: u64,
+    /// What could not be read, by table.
+    pub failures: Vec<Failure>,
+    /// Files that hold no table, by the name of their row.
+    pub passed_over: Vec<(String, Ignored)>,
+    /// The names of tables that await a narration, whoever can give it.
+    pub awaiting: Vec<String>,
+    /// The names for which contexts are registered, of tables present or removed.
+    pub registered: BTreeSet<String>,
+    /// How large the join graph is.
+    pub size: GraphSize,
+}
+
+impl Standing {
+    /// Adds that of another share.
+    pub fn add(&mut self, other: Standing) {
+        self.tables += other.tables;
+        self.failures.extend(other.failures);
+        self.passed_over.extend(other.passed_over);
+        self.awaiting.extend(other.awaiting);
+        self.registered.extend(other.registered);
+        self.size.add(other.size);
+    }
+}
+
+impl Published {
+    /// What is to be said of the tables of this share.
+    pub fn standing(&self) -> Standing {
+        let state = self.state();
+        let mut standing = Standing {
+            registered: state.registered.keys().map(ToString::to_string).collect(),
+            size: state.graph_size(),
+            ..Standing::default()
+        };
+        for table in state.groups.values().flatten() {
+            standing.tables += u64::from(is_searchable(table));
+            standing.failures.extend(failures_of(table));
+            let passed_over = passed_over(table);
+            if passed_over.count() > 0 {
+                standing.passed_over.push((table.name.clone(), passed_over));
+            }
+            if table.awaits_narration {
+                standing.awaiting.push(table.name.clone());
+            }
+        }
+        standing
+    }
+}
+
+/// What could not be read in the version of a table that a row is of.
+pub fn failures_of(row: &TableRecord) -> Vec<Failure> {
+    let files = row.files.iter().map(|file| (&file.path, &file.error));
+    // Nobody misses what is said of no table.
+    let contexts = row.contexts.iter().filter(|_| !row.removed);
+    let contexts = contexts.map(|text| (&text.source, &text.error));
+    let failures = files.chain(contexts).filter_map(|(object, error)| {
+        error.as_ref().map(|error| Failure {
+            table: row.name.clone(),
+            object: shown(object).to_owned(),
+            error: error.clone(),
+        })
+    });
+    failures.collect()
+}
+
+/// The files of a row that hold no table: they count among the objects that are no data, but for
+/// those that are about a table beside them.
+pub fn passed_over(row: &TableRecord) -> Ignored {
+    let mut found = Ignored::default();
+    let is_context = |path: &str, beside| beside && split(path).is_none();
+    let files = row.files.iter().filter(|file| file.no_table);
+    let files = files.filter(|file| !is_context(&file.path, file.beside));
+    for file in files.filter(|file| !is_left_out(&file.path)) {
+        let why = refusal(&object_of(file));
+        found.add_other(&file.path);
+        if why.is_some_and(|why| why.cause == IS_DUCKDB) {
+            found.add_duckdb(&file.path);
+        }
+    }
+    found
+}
