@@ -216,7 +216,7 @@ impl<T: HeldValue> HeldRow<T> {
 }
 
 impl<T> HeldRow<T> {
-    fn stand(&self) -> (bool, u128) {
+    fn removed_and_group(&self) -> (bool, u128) {
         (self.removed, self.group)
     }
 }
@@ -276,7 +276,10 @@ struct Folding<T> {
 
 impl<T> Folding<T> {
     fn take_in(&mut self, next: HeldRow<T>) {
-        if holds_after(next.stand(), self.now.as_ref().map(HeldRow::stand)) {
+        if holds_after(
+            next.removed_and_group(),
+            self.now.as_ref().map(HeldRow::removed_and_group),
+        ) {
             self.now = Some(next);
         }
     }

@@ -15,7 +15,7 @@ use limn_segment::analyzer::analyze;
 use serde::{Deserialize, Serialize};
 
 use crate::lexical::Found;
-use crate::sums::{HELD, Scratch};
+use crate::sums::{Scratch, TERM_BITS};
 
 /// How much the features of a table count beside the formula's score, each 0 or more.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -128,7 +128,7 @@ impl Found {
         name: impl FnOnce() -> &'a str,
     ) -> f32 {
         // What a table has of a word beyond the last bit, or only in a short form, has no bit.
-        let has_more = self.known.len() > HELD || !self.short.is_empty();
+        let has_more = self.known.len() > TERM_BITS || !self.short.is_empty();
         match has_more || self.held(scratch, table) != 0 {
             true => self.name_match(table, name()),
             false => 0.0,

@@ -13,7 +13,7 @@ use limn_segment::{BlockKind, Field};
 use tracing::info_span;
 
 use crate::TRACE;
-use crate::absent::Looked;
+use crate::absent_words::LookUp;
 use crate::corpus::{Corpus, DEAD};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
@@ -23,7 +23,7 @@ use crate::scoring::{Formula, idf};
 use crate::shared::{Shared, shared};
 use crate::shortened::{ShortForm, add_short};
 use crate::spelling::{Meant, corrected, meant};
-use crate::sums::{HELD, Into, Scratch};
+use crate::sums::{Scratch, TERM_BITS, TermSums};
 use crate::wholes::Wholes;
 
 /// What a word counts that is searched as another, of what it counts where it is written so.
@@ -70,10 +70,10 @@ impl Found {
     /// texts about its folders, too.
     pub(crate) fn held_anywhere(&self, scratch: &Scratch, question: &Question, table: u32) -> u64 {
         let mut held = self.held(scratch, table) | scratch.of_contexts(table);
-        held |= scratch.beside.get(table);
+        held |= scratch.indirect.get(table);
         for word in &question.words {
             if self.wholes.has_word(word, table) {
-                let known = self.known.iter().take(HELD).enumerate();
+                let known = self.known.iter().take(TERM_BITS).enumerate();
                 let own = known.filter(|(_, (term, _))| word.terms.contains(term));
                 held |= own.fold(0u64, |own, (at, _)| own | 1 << at);
             }
@@ -97,7 +97,7 @@ impl Found {
 
     /// What such terms are worth, as a share of the question: 0 to 1.
     pub(crate) fn share_of(&self, held: u64) -> f32 {
-        let terms = self.known.iter().take(HELD).enumerate();
+        let terms = self.known.iter().take(TERM_BITS).enumerate();
         let worth = terms.map(|(at, (_, worth))| if held >> at & 1 == 1 { *worth } else { 0.0 });
         if self.worth > 0.0 {
             worth.sum::<f32>() / self.worth
@@ -200,15 +200,15 @@ impl Walk<'_> {
         // Its bit, should it be known.
         let word = u32::try_from(self.found.known.len()).ok();
         let word = word.and_then(|at| 1_u64.checked_shl(at)).unwrap_or(0);
-        if !corpus.is_absent(term, Looked::Term) {
-            let into = Into {
+        if !corpus.is_absent(term, LookUp::Term) {
+            let into = TermSums {
                 sums: &mut scratch.term,
                 folder: &mut scratch.folder,
                 shared: &mut scratch.shared,
                 contexts: &mut scratch.contexts,
             };
             if !sum_term((corpus, self.shared), (term, word), self.deadline, into)? {
-                corpus.found_absent(term, Looked::Term);
+                corpus.found_absent(term, LookUp::Term);
             }
         }
         for form in forms {
@@ -230,7 +230,7 @@ impl Walk<'_> {
                 scratch.covered.add(*table, worth * share);
                 match is_own {
                     true => scratch.held.add(*table, word),
-                    false => scratch.beside.add(*table, word),
+                    false => scratch.indirect.add(*table, word),
                 }
             }
             scratch.folder.reset(0);
@@ -242,12 +242,12 @@ impl Walk<'_> {
                 add_short(looked, asked, into, self.deadline, &mut self.found.short)?;
             }
             let (own, covered, scores) = (&scratch.term, &mut scratch.covered, &mut scratch.scores);
-            let beside = &mut scratch.beside;
+            let indirect = &mut scratch.indirect;
             scratch.shared.drain(|table, amount| {
                 if own.get(table) > 0.0 {
                     return;
                 }
-                beside.add(table, word);
+                indirect.add(table, word);
                 if amount > NOTHING {
                     covered.add(table, worth_shared * formula.folder);
                     scores.add(table, worth_shared * formula.saturate(amount));
@@ -323,18 +323,18 @@ fn add_form(
     deadline: Deadline,
     scratch: &mut Scratch,
 ) -> Result<(), RetrievalError> {
-    if corpus.is_absent(form, Looked::Form) {
+    if corpus.is_absent(form, LookUp::Form) {
         return Ok(());
     }
     let (sums, folder) = (&mut scratch.form, &mut scratch.form_folder);
-    let into = Into {
+    let into = TermSums {
         sums,
         folder,
         shared: &mut scratch.shared,
         contexts: &mut scratch.contexts,
     };
     if !sum_term((corpus, shared), (form, word), deadline, into)? {
-        corpus.found_absent(form, Looked::Form);
+        corpus.found_absent(form, LookUp::Form);
     }
     for table in sums.touched() {
         if sums.get(*table) > scratch.term.get(*table) {
@@ -352,7 +352,7 @@ fn sum_term(
     (corpus, shared): (&Corpus, Option<&Shared>),
     (term, word): (&str, u64),
     deadline: Deadline,
-    into: Into<'_>,
+    into: TermSums<'_>,
 ) -> Result<bool, RetrievalError> {
     let mut is_any = false;
     for (number, segment) in corpus.segments.iter().enumerate() {
@@ -444,7 +444,7 @@ pub(crate) fn score_blocks(
     scratch.term.reset(corpus.blocks);
     let mut known = KnownTerms::new();
     for term in &question.wanted {
-        if corpus.is_absent(term, Looked::Plain) {
+        if corpus.is_absent(term, LookUp::Plain) {
             continue;
         }
         for (segment, norms) in corpus.segments.iter().zip(&plain.norms) {
@@ -466,7 +466,7 @@ pub(crate) fn score_blocks(
             }
         }
         if scratch.term.touched().is_empty() {
-            corpus.found_absent(term, Looked::Plain);
+            corpus.found_absent(term, LookUp::Plain);
         }
         let counts = (plain.blocks, scratch.term.touched().len() as u64);
         finish_term(scratch, (term, 1.0), counts, formula, &mut known);

@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 use limn_segment::analyzer::analyze;
 use limn_segment::{BlockKind, Field, ShortTerms};
 
-use crate::absent::Looked;
+use crate::absent_words::LookUp;
 use crate::answer::Hit;
 use crate::corpus::{Corpus, DEAD};
 use crate::deadline::Deadline;
@@ -126,19 +126,19 @@ pub(crate) fn add_short(
     let Some(short) = ShortTerms::of(without_s(&lower)).filter(|_| !is_asking_word(&lower)) else {
         return Ok(());
     };
-    if corpus.is_absent(&lower, Looked::Short) {
+    if corpus.is_absent(&lower, LookUp::Short) {
         return Ok(());
     }
     let only_shared = scratch.only_shared();
     let (best, sums) = (&mut scratch.form_folder, &mut scratch.form);
     let mut live = 0;
     for term in terms(corpus, &short, of, deadline)? {
-        if corpus.is_absent(&term, Looked::ShortForm) {
+        if corpus.is_absent(&term, LookUp::ShortForm) {
             continue;
         }
         sum_names(corpus, &term, deadline, sums)?;
         if sums.touched().is_empty() {
-            corpus.found_absent(&term, Looked::ShortForm);
+            corpus.found_absent(&term, LookUp::ShortForm);
             continue;
         }
         live += 1;
@@ -166,7 +166,7 @@ pub(crate) fn add_short(
         }
     }
     if live == 0 {
-        corpus.found_absent(&lower, Looked::Short);
+        corpus.found_absent(&lower, LookUp::Short);
     }
     let has_word = scratch.term.touched().len() + only_shared;
     let containing = has_word + best.touched().len();

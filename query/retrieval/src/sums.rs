@@ -2,7 +2,7 @@
 //! sums over dense arrays, which are kept between questions.
 
 /// Terms of a question of which a table has a bit: the first that are known.
-pub(crate) const HELD: usize = u64::BITS as usize;
+pub(crate) const TERM_BITS: usize = u64::BITS as usize;
 
 /// Sparse sums over a dense array that is kept between questions.
 #[derive(Default)]
@@ -68,12 +68,12 @@ impl Sums {
 
 /// Which of a question's words each table has; kept between questions, as [`Sums`] are.
 #[derive(Default)]
-pub(crate) struct Held {
+pub(crate) struct TermBits {
     words: Vec<u64>,
     touched: Vec<u32>,
 }
 
-impl Held {
+impl TermBits {
     /// Makes room for `size` numbers, all without words.
     pub(crate) fn reset(&mut self, size: usize) {
         for id in self.touched.drain(..) {
@@ -104,7 +104,7 @@ impl Held {
 }
 
 /// What is summed up of a term.
-pub(crate) struct Into<'a> {
+pub(crate) struct TermSums<'a> {
     /// How much of it each table has.
     pub(crate) sums: &'a mut Sums,
     /// What of it texts about folders have.
@@ -112,7 +112,7 @@ pub(crate) struct Into<'a> {
     /// What texts count for it that many tables have, which are not among the others.
     pub(crate) shared: &'a mut Sums,
     /// Its bit, where texts about the table have it.
-    pub(crate) contexts: &'a mut Held,
+    pub(crate) contexts: &'a mut TermBits,
 }
 
 /// What a question's walk needs; kept in a pool between questions.
@@ -132,11 +132,11 @@ pub(crate) struct Scratch {
     /// What the question's words that it has are worth, by table.
     pub(crate) covered: Sums,
     /// Which words these are, by their places among the known terms; of more than 64 the first.
-    pub(crate) held: Held,
+    pub(crate) held: TermBits,
     /// Which of them texts about the table have.
-    pub(crate) contexts: Held,
+    pub(crate) contexts: TermBits,
     /// Which of them only texts about its folder, or that many tables have, have.
-    pub(crate) beside: Held,
+    pub(crate) indirect: TermBits,
 }
 
 impl Scratch {
@@ -155,7 +155,7 @@ impl Scratch {
         }
         self.held.reset(tables);
         self.contexts.reset(tables);
-        self.beside.reset(tables);
+        self.indirect.reset(tables);
     }
 
     /// How many tables have the term that is looked up only in texts that many tables have.

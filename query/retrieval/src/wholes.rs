@@ -13,7 +13,7 @@ use limn_profile::value_key;
 use limn_segment::SegmentError;
 use limn_segment::whole::Whole;
 
-use crate::absent::Looked;
+use crate::absent_words::LookUp;
 use crate::asked::{Asked, AskedName};
 use crate::corpus::{Corpus, DEAD, Values};
 use crate::deadline::Deadline;
@@ -273,7 +273,7 @@ pub(crate) fn tables_with(
     deadline: Deadline,
 ) -> Result<Vec<Vec<u32>>, RetrievalError> {
     let mut found: Vec<Vec<u32>> = vec![Vec::new(); terms.len()];
-    let looked_for = (0..terms.len()).filter(|at| !corpus.is_absent(&terms[*at], Looked::Whole));
+    let looked_for = (0..terms.len()).filter(|at| !corpus.is_absent(&terms[*at], LookUp::Whole));
     let (places, looked_for): (Vec<usize>, Vec<String>) =
         looked_for.map(|at| (at, terms[at].clone())).unzip();
     for segment in &corpus.segments {
@@ -289,7 +289,7 @@ pub(crate) fn tables_with(
         tables.sort_unstable();
         tables.dedup();
         if tables.is_empty() {
-            corpus.found_absent(term, Looked::Whole);
+            corpus.found_absent(term, LookUp::Whole);
         }
     }
     Ok(found)
@@ -305,7 +305,7 @@ fn holding(
     if corpus.values() == Values::Hidden {
         return Ok(found);
     }
-    let is_wanted = |key: &&str| !corpus.is_absent(key, Looked::Value);
+    let is_wanted = |key: &&str| !corpus.is_absent(key, LookUp::Value);
     let wanted: Vec<bool> = keys.iter().map(is_wanted).collect();
     for segment in &corpus.segments {
         deadline.check()?;
@@ -324,7 +324,7 @@ fn holding(
     for (key, found) in keys.iter().zip(&mut found) {
         found.sort_unstable();
         if found.is_empty() {
-            corpus.found_absent(key, Looked::Value);
+            corpus.found_absent(key, LookUp::Value);
         }
     }
     Ok(found)

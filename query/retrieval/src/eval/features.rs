@@ -17,7 +17,7 @@ use crate::question::Question;
 use crate::searcher::{Candidates, Searcher};
 use crate::semantic::kind_cosines;
 use crate::shared::{Shared, shared};
-use crate::sums::HELD;
+use crate::sums::TERM_BITS;
 
 /// Candidates of a question, at most.
 pub(super) const MOST: usize = 50;
@@ -155,7 +155,7 @@ fn held_by_field(
 ) -> Result<BTreeMap<u32, [u64; Field::ALL.len()]>, RetrievalError> {
     let none = [0; Field::ALL.len()];
     let mut held: BTreeMap<u32, _> = tables.iter().map(|it| (it.table, none)).collect();
-    let known = found.known.iter().take(HELD);
+    let known = found.known.iter().take(TERM_BITS);
     let forms = known.map(|(term, _)| forms(corpus, question, term));
     let forms: Vec<Vec<String>> = forms.collect::<Result<_, _>>()?;
     for (number, segment) in corpus.segments.iter().enumerate() {

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::properties::{lake, texts};
 use super::{key, opened, query, searcher, segment, small_lake, snapshot};
-use crate::absent::Looked;
+use crate::absent_words::LookUp;
 use crate::{Answer, Mode, Query, Searcher, Values};
 
 /// Everything an answer says; numbers are printed so that different bits differ. What a note says
@@ -115,14 +115,14 @@ fn a_word_of_hidden_tables_only_occurs_nowhere() {
     // nothing, however often it is measured.
     shop.search(&Query::new("flurbish")).unwrap();
     for word in ["perch", "flurbish"] {
-        assert!(shop.corpus().is_absent(word, Looked::Term), "{word}");
+        assert!(shop.corpus().is_absent(word, LookUp::Term), "{word}");
     }
-    assert!(!shop.corpus().is_absent("weight", Looked::Term));
+    assert!(!shop.corpus().is_absent("weight", LookUp::Term));
     let again = shop.search(&Query::new("weight of perch")).unwrap();
     assert_eq!(again.notes, answer.notes);
     all.search(&Query::new("flurbish")).unwrap();
     assert!(
-        !all.corpus().is_absent("flurbish", Looked::Term),
+        !all.corpus().is_absent("flurbish", LookUp::Term),
         "nothing is hidden"
     );
     let nobody = all.restricted(|_| false, Values::Searched);
