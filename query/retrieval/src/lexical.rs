@@ -17,7 +17,7 @@ use crate::absent_words::LookUp;
 use crate::corpus::{Corpus, DEAD};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
-use crate::inflected::languages;
+use crate::inflected::{forms, languages};
 use crate::question::{Question, Word};
 use crate::scoring::{Formula, idf};
 use crate::shared::{Shared, shared};
@@ -135,7 +135,7 @@ pub(crate) fn score_tables(
         .function_words(&question.wanted, languages);
     for (term, share) in wanted(question, &walk.found) {
         if !idle.iter().any(|it| it == term) {
-            let forms = question.spellings.marked(term, languages);
+            let forms = forms(corpus, question, term, deadline)?;
             walk.add_term(term, share, &forms, Some(question))?;
         }
     }
