@@ -68,6 +68,7 @@ mod opening;
 mod question;
 mod ranking;
 mod scoring;
+mod scratch;
 mod searcher;
 mod selection;
 mod semantic;

@@ -4,7 +4,7 @@ use crate::answer::RankedTable;
 use crate::corpus::Values;
 use crate::lexical::Found;
 use crate::question::{Question, is_asking_word};
-use crate::sums::TERM_BITS;
+use crate::scratch::TERM_BITS;
 
 /// Words that a note names.
 const NAMED: usize = 12;

@@ -1,7 +1,7 @@
 //! The searcher: one snapshot, opened for questions.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use limn_models::Embedder;
 use limn_segment::{KeyRef, SegmentCache, Snapshot, TableKey};
@@ -22,10 +22,10 @@ use crate::grade::Grade;
 use crate::judge::Verdicts;
 use crate::learned::Weights;
 use crate::notes::lacked;
+use crate::scratch::ScratchPool;
 use crate::selection::Selection;
 use crate::shared::shared;
 use crate::shortened::of_short;
-use crate::sums::Scratch;
 use crate::texts::Texts;
 use crate::tuned::Tuned;
 
@@ -39,7 +39,7 @@ pub struct Searcher {
     /// Where bytes of remote segments are kept.
     cache: Option<SegmentCache>,
     /// Kept between questions, and shared by all searchers that come of one.
-    scratch: Arc<Mutex<Vec<Scratch>>>,
+    scratch: Arc<ScratchPool>,
     texts: Arc<Texts>,
 }
 

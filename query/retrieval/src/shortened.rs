@@ -27,8 +27,9 @@ use crate::error::RetrievalError;
 use crate::lexical::{Found, KnownTerms};
 use crate::question::{Question, Word, is_asking_word};
 use crate::scoring::{Formula, idf};
+use crate::scratch::Scratch;
 use crate::shared::Shared;
-use crate::sums::{Scratch, Sums};
+use crate::sums::Sums;
 
 /// What a short form counts, of what the word counts.
 const SHORTENED: f32 = 0.5;
@@ -152,7 +153,7 @@ pub(crate) fn add_short(
                 best.set(*table, best.get(*table).max(sums.get(*table)));
             }
         }
-        sums.reset(0);
+        sums.clear();
         if is_new {
             found.push(ShortForm {
                 written: word.written.clone(),
@@ -171,11 +172,12 @@ pub(crate) fn add_short(
     let has_word = scratch.term.touched().len() + only_shared;
     let containing = has_word + best.touched().len();
     let worth = SHORTENED * idf(corpus.tables.len() as u64, containing as u64);
-    let (scores, covered, held) = (&mut scratch.scores, &mut scratch.covered, &mut scratch.held);
+    let (scores, matched) = (&mut scratch.scores, &mut scratch.matched);
     best.drain(|table, sum| {
         scores.add(table, worth * Formula::LIMN.saturate(sum));
-        covered.add(table, worth);
-        held.add(table, bit);
+        let matched = matched.at(table);
+        matched.worth += worth;
+        matched.own |= bit;
     });
     Ok(())
 }

@@ -14,10 +14,10 @@ use crate::error::RetrievalError;
 use crate::learned::{Features, Weights, own_name};
 use crate::lexical::Found;
 use crate::question::Question;
+use crate::scratch::TERM_BITS;
 use crate::searcher::{Candidates, Searcher};
 use crate::semantic::kind_cosines;
 use crate::shared::{Shared, shared};
-use crate::sums::TERM_BITS;
 
 /// Candidates of a question, at most.
 pub(super) const MOST: usize = 50;

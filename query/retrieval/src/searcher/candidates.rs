@@ -13,9 +13,9 @@ use crate::notes::of_words;
 use crate::question::Question;
 use crate::ranking::{Ranked, Request, rank_plain, rank_tables};
 use crate::scoring::{Formula, alpha_of_values};
+use crate::scratch::Scratch;
 use crate::selection::Filter;
 use crate::spelling::corrected;
-use crate::sums::Scratch;
 
 /// The ranking of a question, and what it was made with.
 pub(crate) struct Candidates {
@@ -71,7 +71,7 @@ impl Searcher {
         };
         let keep = kept.max(if joins.is_some() { SOUGHT } else { 0 });
         let asked = (query, filter.as_ref(), keep);
-        let mut scratch = self.take_scratch();
+        let mut scratch = self.scratch.take();
         let close = |vector: Vec<f32>| {
             let request = self.request(asked, &vector, None);
             let near = request.first_nearest(formula)?;
@@ -126,7 +126,8 @@ impl Searcher {
             ));
             Vec::new()
         };
-        self.give_back(scratch);
+        self.scratch
+            .give_back(scratch, self.most_numbers(query.mode));
         let ranking = Ranking {
             tables,
             notes,
@@ -295,17 +296,19 @@ impl Searcher {
         })
     }
 
-    fn take_scratch(&self) -> Scratch {
-        self.scratch
-            .lock()
-            .ok()
-            .and_then(|mut pool| pool.pop())
-            .unwrap_or_default()
-    }
-
-    fn give_back(&self, scratch: Scratch) {
-        if let Ok(mut pool) = self.scratch.lock() {
-            pool.push(scratch);
+    /// For how many numbers a question's scratch may have room and be kept. What is kept serves the
+    /// whole index, also where this searcher sees little of it.
+    fn most_numbers(&self, mode: Mode) -> usize {
+        let segments = self.snapshot.segments.iter();
+        match mode {
+            Mode::Limn => {
+                let tables: usize = segments.map(|it| it.tables as usize).sum();
+                2 * tables.max(self.corpus.tables.len())
+            }
+            Mode::Plain => {
+                let blocks: usize = segments.map(|it| it.blocks as usize).sum();
+                blocks.max(self.corpus.blocks)
+            }
         }
     }
 }
