@@ -122,9 +122,9 @@ impl Searcher {
     /// tables there are. Nothing that it says depends on a table that is not kept. (Times may: it
     /// reads the same segments.)
     ///
-    /// Open segments and the embedder are shared. Its own are about 28 bytes a kept table, 4 bytes a
-    /// block of the segments that hold one, and 100 kB; others are not part of it. Making it looks
-    /// at every table.
+    /// Open segments and the embedder are shared. Its own are about 28 bytes a kept table, 4 bytes
+    /// a block of the segments that hold one, and 100 kB; others are not part of it. Making it
+    /// looks at every table.
     #[must_use]
     pub fn restricted(&self, keep: impl Fn(&TableKey) -> bool, values: Values) -> Searcher {
         Searcher {
@@ -254,8 +254,8 @@ impl Searcher {
     }
 
     /// Brings what questions read of remote segments, many segments at a time, if all of them have
-    /// room in the cache, and looks up which texts many tables have. Questions need not wait for it:
-    /// they read what is not here yet. What cannot be read is logged.
+    /// room in the cache, and looks up which texts many tables have. Questions need not wait for
+    /// it: they read what is not here yet. What cannot be read is logged.
     pub fn bring(&self) {
         if !bring(&self.corpus, self.cache.as_ref()) {
             return;

@@ -108,29 +108,10 @@ impl Wholes {
         let columns = tables.split_off(names.len() + asked.values.len());
         let (mut tables, mut columns) = (tables.into_iter(), columns.into_iter());
 
-        let mut wholes = Wholes::default();
-        let mut parts = Vec::new();
-        for ((kind, name), tables) in names.into_iter().zip(&mut tables) {
-            let written = name.written.clone();
-            let names = match name.is_part {
-                true => &mut parts,
-                false => &mut wholes.names,
-            };
-            // A file that is called as its table says nothing more.
-            let is_listed =
-                |it: &Named| kind == Whole::File && it.written == written && it.tables == tables;
-            if !tables.is_empty() && !names.iter().any(is_listed) {
-                names.push(Named {
-                    kind,
-                    written,
-                    is_part: name.is_part,
-                    tables,
-                });
-            }
-        }
-        if wholes.names.is_empty() {
-            wholes.names = parts;
-        }
+        let mut wholes = Wholes {
+            names: named(names, &mut tables),
+            ..Wholes::default()
+        };
         let many = asked.values.iter().filter(|value| value.is_among_many);
         let keys = many.map(|value| &value.key);
         let keys: Vec<&str> = keys
@@ -264,6 +245,31 @@ impl Wholes {
         let words = words.map(|word| format!("value {}{}", word.written, place(&word.among_many)));
         names.chain(values).chain(words).collect()
     }
+}
+
+/// Of the names that a question may have those that some table has; parts of longer names where
+/// there is no other.
+fn named(names: Vec<(Whole, &AskedName)>, tables: impl Iterator<Item = Vec<u32>>) -> Vec<Named> {
+    let (mut whole, mut parts): (Vec<Named>, Vec<Named>) = (Vec::new(), Vec::new());
+    for ((kind, name), tables) in names.into_iter().zip(tables) {
+        let written = name.written.clone();
+        let names = match name.is_part {
+            true => &mut parts,
+            false => &mut whole,
+        };
+        // A file that is called as its table says nothing more.
+        let is_listed =
+            |it: &Named| kind == Whole::File && it.written == written && it.tables == tables;
+        if !tables.is_empty() && !names.iter().any(is_listed) {
+            names.push(Named {
+                kind,
+                written,
+                is_part: name.is_part,
+                tables,
+            });
+        }
+    }
+    if whole.is_empty() { parts } else { whole }
 }
 
 /// The numbers of the live tables that have each of some whole terms, sorted.

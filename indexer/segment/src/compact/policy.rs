@@ -224,8 +224,8 @@ fn full(mut members: Vec<Member>, policy: &Policy) -> Vec<Vec<Member>> {
     groups.filter(changes).collect()
 }
 
-/// One group that grows from the lowest tier upwards, and bloated members that are too large to join
-/// it.
+/// One group that grows from the lowest tier upwards, and bloated members that are too large to
+/// join it.
 fn by_tier(mut members: Vec<Member>, policy: &Policy) -> Vec<Vec<Member>> {
     members.sort_by_key(|member| (member.live, member.catalog));
     let mut tiers: BTreeMap<u32, Vec<Member>> = BTreeMap::new();
