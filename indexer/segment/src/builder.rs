@@ -264,60 +264,19 @@ impl SegmentWriter {
         let failed = |e: FormatError| SegmentError::invalid("the segment", e);
         let block_count = blocks.count() as u32;
         let table_count = directory.count;
-        let BlockSections {
-            blocks: meta,
-            texts,
-            hashes,
-        } = blocks.finish().map_err(failed)?;
+        let blocks = blocks.finish().map_err(failed)?;
         let (vectors, graph) = vectors.finish(settings.graph_above).map_err(failed)?;
         let files = lexical.finish()?;
         let values = values.finish().map_err(failed)?;
-        let mut stats = SegmentStats {
-            texts: texts.len() as u64,
-            text_hashes: hashes.len() as u64,
-            vectors: vectors.len() as u64,
-            lexical: files.iter().map(|(_, bytes)| bytes.len() as u64).sum(),
-            values: values.as_ref().map_or(0, ValueSections::bytes),
-            other: 0,
+        let parts = Parts {
+            blocks,
+            vectors,
+            files,
+            values,
+            directory,
         };
-
-        let mut out = Layout::default();
-        out.add(section::TEXTS, &texts);
-        drop(texts);
-        if let Some(values) = &values {
-            out.add(section::FILE_VALUES, &values.by_file);
-        }
-        // From here on what is brought before questions come, side by side.
-        out.add(section::TEXT_HASHES, &hashes);
-        drop(hashes);
-        if let Some(values) = &values {
-            out.add(section::VALUES, &values.by_value);
-        }
-        // The matrix begins after its header of 8 bytes.
-        out.pad_to(ROW_ALIGNMENT, ROW_ALIGNMENT - crate::graph::MATRIX_HEADER);
-        out.add(section::VECTORS, &vectors);
-        drop(vectors);
-        let cold = |name: &str, bytes: &[u8]| match name {
-            TANTIVY_META => 0,
-            _ => bytes.len().saturating_sub(TANTIVY_TAIL),
-        };
-        for (name, bytes) in &files {
-            let body = cold(name, bytes);
-            out.add(&format!("{}{name}", section::TANTIVY), &bytes[..body]);
-        }
-        let hot = out.bytes.len();
-        for (name, bytes) in &files {
-            let body = cold(name, bytes);
-            out.add(&format!("{}{name}", section::TANTIVY), &bytes[body..]);
-        }
-        out.add(section::BLOCKS, &meta);
-        if let Some(known) = directory.contents() {
-            out.add(section::TABLE_CONTENTS, known);
-        }
-        out.add(section::TABLES, &directory.finish()?);
-        if let Some(values) = &values {
-            out.add(section::VALUE_INDEX, &values.index);
-        }
+        let mut stats = parts.stats();
+        let (out, hot) = parts.lay_out()?;
 
         let contents = Contents {
             analyzer: ANALYZER_VERSION,
@@ -358,6 +317,85 @@ impl SegmentWriter {
             tables: placed,
             stats,
         })
+    }
+}
+
+/// What a segment is made of.
+struct Parts {
+    blocks: BlockSections,
+    vectors: Vec<u8>,
+    /// tantivy's, by name.
+    files: Vec<(String, Vec<u8>)>,
+    values: Option<ValueSections>,
+    directory: TableWriter,
+}
+
+impl Parts {
+    /// Their bytes by purpose, without what else is in a segment.
+    fn stats(&self) -> SegmentStats {
+        let files = self.files.iter();
+        SegmentStats {
+            texts: self.blocks.texts.len() as u64,
+            text_hashes: self.blocks.hashes.len() as u64,
+            vectors: self.vectors.len() as u64,
+            lexical: files.map(|(_, bytes)| bytes.len() as u64).sum(),
+            values: self.values.as_ref().map_or(0, ValueSections::bytes),
+            other: 0,
+        }
+    }
+
+    /// The body, and the length of what comes before its hot bytes.
+    fn lay_out(self) -> Result<(Layout, usize), SegmentError> {
+        let Parts {
+            blocks,
+            vectors,
+            files,
+            values,
+            directory,
+        } = self;
+        let BlockSections {
+            blocks: meta,
+            texts,
+            hashes,
+        } = blocks;
+        let mut out = Layout::default();
+        out.add(section::TEXTS, &texts);
+        drop(texts);
+        if let Some(values) = &values {
+            out.add(section::FILE_VALUES, &values.by_file);
+        }
+        // From here on what is brought before questions come, side by side.
+        out.add(section::TEXT_HASHES, &hashes);
+        drop(hashes);
+        if let Some(values) = &values {
+            out.add(section::VALUES, &values.by_value);
+        }
+        // The matrix begins after its header of 8 bytes.
+        out.pad_to(ROW_ALIGNMENT, ROW_ALIGNMENT - crate::graph::MATRIX_HEADER);
+        out.add(section::VECTORS, &vectors);
+        drop(vectors);
+        let cold = |name: &str, bytes: &[u8]| match name {
+            TANTIVY_META => 0,
+            _ => bytes.len().saturating_sub(TANTIVY_TAIL),
+        };
+        for (name, bytes) in &files {
+            let body = cold(name, bytes);
+            out.add(&format!("{}{name}", section::TANTIVY), &bytes[..body]);
+        }
+        let hot = out.bytes.len();
+        for (name, bytes) in &files {
+            let body = cold(name, bytes);
+            out.add(&format!("{}{name}", section::TANTIVY), &bytes[body..]);
+        }
+        out.add(section::BLOCKS, &meta);
+        if let Some(known) = directory.contents() {
+            out.add(section::TABLE_CONTENTS, known);
+        }
+        out.add(section::TABLES, &directory.finish()?);
+        if let Some(values) = &values {
+            out.add(section::VALUE_INDEX, &values.index);
+        }
+        Ok((out, hot))
     }
 }
 

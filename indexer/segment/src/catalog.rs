@@ -163,10 +163,13 @@ impl TableRecord {
     /// A table may move to another group of files (a lone file becomes a directory): that the old
     /// group was removed says nothing about it.
     pub(crate) fn holds_after(&self, before: Option<&TableRecord>) -> bool {
-        holds_after(self.stand(), before.map(TableRecord::stand))
+        holds_after(
+            self.removed_and_group(),
+            before.map(TableRecord::removed_and_group),
+        )
     }
 
-    fn stand(&self) -> (bool, &str) {
+    fn removed_and_group(&self) -> (bool, &str) {
         (self.removed, &self.group)
     }
 }

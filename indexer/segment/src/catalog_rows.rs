@@ -16,12 +16,12 @@ use crate::catalog::{
 };
 use crate::format_error::FormatError;
 use crate::sketches::{Sketches, of_columns, of_file};
-use columns::{Flags, Lists, Numbers, Of, TextLists, Texts};
+use columns::{Flags, Lists, Numbers, StructColumns, TextLists, Texts};
 
 /// The records of a batch.
 pub(crate) fn records(batch: &RecordBatch) -> Result<Vec<TableRecord>, FormatError> {
     let all = StructArray::from(batch.clone());
-    let of = Of(&all);
+    let of = StructColumns(&all);
     let (lakes, names, locations, formats) = (
         of.texts("lake")?,
         of.texts("name")?,
@@ -106,7 +106,7 @@ struct References<'a> {
 }
 
 impl<'a> Keys<'a> {
-    fn of(of: Option<Of<'a>>) -> Result<Option<Keys<'a>>, FormatError> {
+    fn of(of: Option<StructColumns<'a>>) -> Result<Option<Keys<'a>>, FormatError> {
         let Some(of) = of else {
             return Ok(None);
         };
@@ -167,7 +167,7 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn of(of: Of<'a>) -> Result<Columns<'a>, FormatError> {
+    fn of(of: StructColumns<'a>) -> Result<Columns<'a>, FormatError> {
         Ok(Columns {
             names: of.texts("name")?,
             types: of.texts("data_type")?,
@@ -248,7 +248,7 @@ struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    fn of(of: Of<'a>) -> Result<Files<'a>, FormatError> {
+    fn of(of: StructColumns<'a>) -> Result<Files<'a>, FormatError> {
         Ok(Files {
             paths: of.texts("path")?,
             etags: of.texts("etag")?,
@@ -305,7 +305,7 @@ struct Contexts<'a> {
 }
 
 impl<'a> Contexts<'a> {
-    fn of(of: Of<'a>) -> Result<Contexts<'a>, FormatError> {
+    fn of(of: StructColumns<'a>) -> Result<Contexts<'a>, FormatError> {
         Ok(Contexts {
             sources: of.texts("source")?,
             registered_for: of.texts("registered_for")?,

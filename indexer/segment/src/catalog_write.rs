@@ -107,16 +107,37 @@ fn batches(records: &[TableRecord]) -> impl Iterator<Item = &[TableRecord]> {
 }
 
 fn schema() -> Schema {
-    let text = |name: &str| Field::new(name, DataType::Utf8, false);
-    let maybe = |name: &str| Field::new(name, DataType::Utf8, true);
-    let of = |name: &str, data_type: DataType| Field::new(name, data_type, false);
-    let list = |name: &str, item: DataType| {
-        let item: FieldRef = Arc::new(Field::new("element", item, false));
-        Field::new(name, DataType::List(item), false)
-    };
+    let sample_row = DataType::List(Arc::new(Field::new("element", DataType::Utf8, true)));
+    Schema::new(vec![
+        text("lake"),
+        text("name"),
+        text("location"),
+        text("format"),
+        of("removed", DataType::Boolean),
+        Field::new("rows", DataType::UInt64, true),
+        of("rows_exact", DataType::Boolean),
+        list("columns", column()),
+        list("sample", sample_row),
+        of("keys", keys()),
+        texts("notes"),
+        list("files", file()),
+        list("contexts", context()),
+        text("segment"),
+        of("first_block", DataType::UInt32),
+        of("blocks", DataType::UInt32),
+        text("group"),
+        maybe("content"),
+        maybe("error"),
+        of("awaits_narration", DataType::Boolean),
+        of("indexed_ms", DataType::Int64),
+    ])
+}
+
+/// A column of a table.
+fn column() -> DataType {
     let value_count = DataType::Struct(vec![text("value"), of("count", DataType::UInt64)].into());
     let pattern = DataType::Struct(vec![text("pattern"), of("share", DataType::Float64)].into());
-    let column = DataType::Struct(
+    DataType::Struct(
         vec![
             text("name"),
             text("data_type"),
@@ -139,8 +160,12 @@ fn schema() -> Schema {
             field_of_column(),
         ]
         .into(),
-    );
-    let file = DataType::Struct(
+    )
+}
+
+/// A file of a table.
+fn file() -> DataType {
+    DataType::Struct(
         vec![
             text("path"),
             maybe("etag"),
@@ -159,15 +184,22 @@ fn schema() -> Schema {
             maybe("declared"),
         ]
         .into(),
-    );
-    let texts = |name: &str| list(name, DataType::Utf8);
+    )
+}
+
+/// The keys of a table.
+fn keys() -> DataType {
     let unique = {
         let item: FieldRef = Arc::new(Field::new("element", DataType::Utf8, false));
         list("unique", DataType::List(item))
     };
     let reference = DataType::Struct(vec![texts("columns"), text("table"), texts("to")].into());
-    let keys = vec![texts("primary"), unique, list("references", reference)];
-    let context = DataType::Struct(
+    DataType::Struct(vec![texts("primary"), unique, list("references", reference)].into())
+}
+
+/// A text about a table.
+fn context() -> DataType {
+    DataType::Struct(
         vec![
             text("source"),
             maybe("registered_for"),
@@ -177,29 +209,26 @@ fn schema() -> Schema {
             maybe("error"),
         ]
         .into(),
-    );
-    let sample_row = DataType::List(Arc::new(Field::new("element", DataType::Utf8, true)));
-    Schema::new(vec![
-        text("lake"),
-        text("name"),
-        text("location"),
-        text("format"),
-        of("removed", DataType::Boolean),
-        Field::new("rows", DataType::UInt64, true),
-        of("rows_exact", DataType::Boolean),
-        list("columns", column),
-        list("sample", sample_row),
-        Field::new("keys", DataType::Struct(keys.into()), false),
-        texts("notes"),
-        list("files", file),
-        list("contexts", context),
-        text("segment"),
-        of("first_block", DataType::UInt32),
-        of("blocks", DataType::UInt32),
-        text("group"),
-        maybe("content"),
-        maybe("error"),
-        of("awaits_narration", DataType::Boolean),
-        of("indexed_ms", DataType::Int64),
-    ])
+    )
+}
+
+fn of(name: &str, data_type: DataType) -> Field {
+    Field::new(name, data_type, false)
+}
+
+fn text(name: &str) -> Field {
+    of(name, DataType::Utf8)
+}
+
+fn maybe(name: &str) -> Field {
+    Field::new(name, DataType::Utf8, true)
+}
+
+fn list(name: &str, item: DataType) -> Field {
+    let item: FieldRef = Arc::new(of("element", item));
+    of(name, DataType::List(item))
+}
+
+fn texts(name: &str) -> Field {
+    list(name, DataType::Utf8)
 }

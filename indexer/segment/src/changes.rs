@@ -332,10 +332,10 @@ fn holding<'a>(
     tables: &[TableKey],
 ) -> Vec<Option<Place<'a>>> {
     let mut now: Vec<Option<(&FileKeys, &KeyRow)>> = vec![None; tables.len()];
-    let stand = |row: &KeyRow| (row.removed, row.group);
+    let removed_and_group = |row: &KeyRow| (row.removed, row.group);
     let mut take_in = |at: usize, keys: &'a FileKeys, row: &'a KeyRow| {
-        let before = now[at].map(|(_, row)| stand(row));
-        if holds_after(stand(row), before) {
+        let before = now[at].map(|(_, row)| removed_and_group(row));
+        if holds_after(removed_and_group(row), before) {
             now[at] = Some((keys, row));
         }
     };

@@ -10,13 +10,17 @@
 //! query node a few numbers, and reads the whole row of one table when somebody asks
 //! ([`HeldRows::file_of`], [`IndexStore::row`]).
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod log;
+
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio::sync::Semaphore;
 
+pub(crate) use self::log::Log;
+use self::log::LogFile;
 use crate::catalog::{TableRecord, holds_after};
 use crate::catalog_read::visit_catalog;
 use crate::error::SegmentError;
@@ -54,64 +58,6 @@ impl HeldValue for TableRecord {
 
 /// Columns that say which row holds.
 const KEY_COLUMNS: [&str; 4] = ["lake", "name", "removed", "group"];
-
-/// A file of the log: its path, and which it is of how many of this path. Files of the same content
-/// have the same one; where their number changes nobody can know which was dropped, and all are
-/// read again.
-type FileId = (String, u32, u32);
-
-/// The log as it was last seen: which number each of its files has here.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Log {
-    files: HashMap<FileId, u32>,
-    /// The files by their numbers.
-    entries: HashMap<u32, CatalogEntry>,
-    next_file: u32,
-}
-
-/// A file of a snapshot's log.
-pub(crate) struct LogFile<'a> {
-    id: FileId,
-    number: u32,
-    entry: &'a CatalogEntry,
-}
-
-impl Log {
-    /// The file of this number.
-    pub(crate) fn entry(&self, file: u32) -> Option<&CatalogEntry> {
-        self.entries.get(&file)
-    }
-
-    /// The files of a snapshot's catalog in order, with the numbers that they have or get here.
-    pub(crate) fn of<'a>(&self, snapshot: &'a Snapshot) -> Vec<LogFile<'a>> {
-        let mut times: HashMap<&str, (u32, u32)> = HashMap::new();
-        for entry in &snapshot.catalog {
-            times.entry(entry.path.as_str()).or_default().1 += 1;
-        }
-        let mut next = self.next_file;
-        let mut log = Vec::with_capacity(snapshot.catalog.len());
-        for entry in &snapshot.catalog {
-            let (time, of) = times.entry(entry.path.as_str()).or_default();
-            let id = (entry.path.clone(), *time, *of);
-            *time += 1;
-            let number = self.files.get(&id).copied().unwrap_or_else(|| {
-                next += 1;
-                next - 1
-            });
-            log.push(LogFile { id, number, entry });
-        }
-        log
-    }
-
-    /// Goes on to a log that [`Log::of`] gave.
-    pub(crate) fn go_on(&mut self, log: Vec<LogFile<'_>>) {
-        let next = log.iter().map(|file| file.number + 1).max();
-        self.next_file = next.unwrap_or(0).max(self.next_file);
-        let entries = log.iter().map(|file| (file.number, file.entry.clone()));
-        self.entries = entries.collect();
-        self.files = log.into_iter().map(|file| (file.id, file.number)).collect();
-    }
-}
 
 type IsSuch = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
@@ -180,7 +126,7 @@ pub(crate) async fn follow<T: HeldValue, R: Rows<T> + Send + Sync>(
         .zip(log)
         .map(|(place, file)| (file.number, place))
         .collect();
-    let known: HashSet<u32> = before.files.values().copied().collect();
+    let known = before.numbers();
     let mut folding: BTreeMap<TableKey, Folding<T>> = BTreeMap::new();
     if !known.iter().all(|file| places.contains_key(file)) {
         let nothing = || Folding {
@@ -270,7 +216,7 @@ impl<T: HeldValue> HeldRow<T> {
 }
 
 impl<T> HeldRow<T> {
-    fn stand(&self) -> (bool, u128) {
+    fn removed_and_group(&self) -> (bool, u128) {
         (self.removed, self.group)
     }
 }
@@ -330,7 +276,10 @@ struct Folding<T> {
 
 impl<T> Folding<T> {
     fn take_in(&mut self, next: HeldRow<T>) {
-        if holds_after(next.stand(), self.now.as_ref().map(HeldRow::stand)) {
+        if holds_after(
+            next.removed_and_group(),
+            self.now.as_ref().map(HeldRow::removed_and_group),
+        ) {
             self.now = Some(next);
         }
     }

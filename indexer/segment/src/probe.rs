@@ -178,9 +178,9 @@ mod tests {
 
     use super::*;
 
-    /// A store in memory of some manners.
+    /// A store in memory that behaves as some servers do.
     #[derive(Debug, Default)]
-    struct Mannered {
+    struct SimulatedStore {
         store: InMemory,
         /// Keeps the condition of a creation as many servers do: it looks first, and writes then.
         looks_then_writes: bool,
@@ -191,7 +191,7 @@ mod tests {
         requests: AtomicU64,
     }
 
-    impl Mannered {
+    impl SimulatedStore {
         async fn answer(&self) {
             let number = self.requests.fetch_add(1, Ordering::Relaxed);
             if crate::tests::noise(number, 1) % 1000 < self.silent {
@@ -201,14 +201,14 @@ mod tests {
         }
     }
 
-    impl fmt::Display for Mannered {
+    impl fmt::Display for SimulatedStore {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             self.store.fmt(f)
         }
     }
 
     #[async_trait]
-    impl ObjectStore for Mannered {
+    impl ObjectStore for SimulatedStore {
         async fn put_opts(
             &self,
             at: &Path,
@@ -267,9 +267,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_store_that_lets_two_win_is_refused_though_a_single_writer_sees_nothing() {
-        let store = Store::over(Arc::new(Mannered {
+        let store = Store::over(Arc::new(SimulatedStore {
             looks_then_writes: true,
-            ..Mannered::default()
+            ..SimulatedStore::default()
         }));
         let put = |text: &str| store.put_if_absent("one", text.to_owned().into());
         assert_eq!(put("a").await.unwrap(), PutOutcome::Created);
@@ -292,8 +292,8 @@ mod tests {
         }
     }
 
-    async fn probed(manners: Mannered) -> (Result<(), SegmentError>, Duration) {
-        let index = IndexStore::new(Store::over(Arc::new(manners)));
+    async fn probed(store: SimulatedStore) -> (Result<(), SegmentError>, Duration) {
+        let index = IndexStore::new(Store::over(Arc::new(store)));
         let started = Instant::now();
         let probed = index.probe_creation().await;
         (probed, started.elapsed())
@@ -304,20 +304,20 @@ mod tests {
     async fn a_store_that_is_silent_now_and_then_is_probed_in_good_time() {
         for silent in [0, 100, 300] {
             let latency = Duration::from_millis(50);
-            let (probed, took) = probed(Mannered {
+            let (probed, took) = probed(SimulatedStore {
                 latency,
                 silent,
-                ..Mannered::default()
+                ..SimulatedStore::default()
             })
             .await;
             probed.unwrap();
             assert!(silent > 0 || took < latency * 5, "{took:?}");
             assert!(took <= 2 * LIMIT, "{took:?}");
-            let (refused, _) = self::probed(Mannered {
+            let (refused, _) = self::probed(SimulatedStore {
                 latency,
                 silent,
                 looks_then_writes: true,
-                ..Mannered::default()
+                ..SimulatedStore::default()
             })
             .await;
             assert!(
@@ -329,9 +329,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_store_that_decides_no_race_is_given_up_with_one_clear_line() {
-        let (probed, took) = probed(Mannered {
+        let (probed, took) = probed(SimulatedStore {
             silent: 1000,
-            ..Mannered::default()
+            ..SimulatedStore::default()
         })
         .await;
         let error = probed.unwrap_err();

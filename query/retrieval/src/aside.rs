@@ -12,7 +12,7 @@ use crate::known_joins::KnownJoins;
 use crate::lexical::Found;
 use crate::question::Question;
 use crate::ranking::Ranked;
-use crate::sums::Scratch;
+use crate::scratch::Scratch;
 
 /// Moves tables of a ranking before those of their copies and parts that are kept aside, where they
 /// have all the words of the question that these have.

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use limn_segment::languages::Language;
 use limn_segment::{BlockKind, Deletes, Field, KeyRef, SegmentReader, TableKey};
 
-use crate::absent::{Absent, Looked};
+use crate::absent_words::{AbsentWords, LookUp};
 use crate::copies::Copies;
 use crate::scoring::{FIELDS, Formula};
 use crate::shared::Shared;
@@ -161,10 +161,10 @@ pub(crate) struct Corpus {
     /// Held while they are looked up.
     pub(crate) looking: Mutex<()>,
     /// Of a corpus that leaves something out.
-    absent: Option<Absent>,
+    absent: Option<AbsentWords>,
     /// Words in other languages and words without a short form, of every corpus: most words have
     /// no form in most of an index's languages.
-    absent_forms: Absent,
+    absent_forms: AbsentWords,
 }
 
 /// What plain mode needs: every live block with a word outside the cells is a document of one
@@ -217,8 +217,8 @@ impl Corpus {
         let (is_here, is_warm) = (Arc::clone(&self.is_here), Arc::clone(&self.is_warm));
         let copies = self.copies.restricted(&kept);
         Corpus {
-            absent: Some(Absent::of_a_view()),
-            absent_forms: Absent::of_a_view(),
+            absent: Some(AbsentWords::of_a_view()),
+            absent_forms: AbsentWords::of_a_view(),
             ..Self::of(opened, tables, copies, values, is_here, is_warm)
         }
     }
@@ -275,26 +275,26 @@ impl Corpus {
             shared: OnceLock::new(),
             looking: Mutex::default(),
             absent: None,
-            absent_forms: Absent::of_all(),
+            absent_forms: AbsentWords::of_all(),
         }
     }
 
-    fn absent(&self, looked: Looked) -> Option<&Absent> {
-        match looked {
-            Looked::Form | Looked::Short => Some(&self.absent_forms),
+    fn absent(&self, look_up: LookUp) -> Option<&AbsentWords> {
+        match look_up {
+            LookUp::Form | LookUp::Short => Some(&self.absent_forms),
             _ => self.absent.as_ref(),
         }
     }
 
     /// Whether a word is known to be in no table, and is not looked for.
-    pub(crate) fn is_absent(&self, term: &str, looked: Looked) -> bool {
-        self.absent(looked).is_some_and(|it| it.has(term, looked))
+    pub(crate) fn is_absent(&self, term: &str, look_up: LookUp) -> bool {
+        self.absent(look_up).is_some_and(|it| it.has(term, look_up))
     }
 
     /// A word was looked for, and is in no table.
-    pub(crate) fn found_absent(&self, term: &str, looked: Looked) {
-        if let Some(absent) = self.absent(looked) {
-            absent.add(term, looked);
+    pub(crate) fn found_absent(&self, term: &str, look_up: LookUp) {
+        if let Some(absent) = self.absent(look_up) {
+            absent.add(term, look_up);
         }
     }
 
@@ -376,7 +376,7 @@ impl Corpus {
         // What shared texts leave of a table's length is a number more.
         let of_a_table = size_of::<Table>() + (FIELDS + 1) * size_of::<f32>();
         let absent = self.absent.iter().chain([&self.absent_forms]);
-        let absent: usize = absent.map(Absent::bytes).sum();
+        let absent: usize = absent.map(AbsentWords::bytes).sum();
         let of_blocks = self.blocks * size_of::<u32>();
         self.tables.len() * of_a_table + of_blocks + self.copies.bytes() + absent
     }

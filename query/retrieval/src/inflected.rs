@@ -50,7 +50,7 @@ impl Spellings {
     }
 
     /// The marked terms that a term is looked up as in some languages, each once.
-    pub(crate) fn marked(&self, term: &str, languages: &[Language]) -> BTreeSet<String> {
+    fn marked(&self, term: &str, languages: &[Language]) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         for word in self.0.get(term).into_iter().flatten() {
             for language in languages {
@@ -108,6 +108,18 @@ pub(crate) fn pairs(question: &str) -> Vec<String> {
         found.insert(pair.to_owned());
     });
     found.into_iter().collect()
+}
+
+/// The marked terms that a term of a question is looked up as, beside itself, in the languages of
+/// an index.
+pub(crate) fn forms(
+    corpus: &Corpus,
+    question: &Question,
+    term: &str,
+    deadline: Deadline,
+) -> Result<BTreeSet<String>, RetrievalError> {
+    let languages = languages(corpus, deadline)?;
+    Ok(question.spellings.marked(term, languages))
 }
 
 /// The languages of which live tables have marked terms; looked up once.

@@ -13,7 +13,7 @@ use crate::join_graph::Alike;
 use crate::known_joins::KnownJoins;
 use crate::lexical::Found;
 use crate::ranking::Ranked;
-use crate::sums::Scratch;
+use crate::scratch::Scratch;
 
 /// Tables of a ranking among which those that join are sought.
 pub(crate) const SOUGHT: usize = 50;

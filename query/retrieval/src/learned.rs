@@ -15,7 +15,7 @@ use limn_segment::analyzer::analyze;
 use serde::{Deserialize, Serialize};
 
 use crate::lexical::Found;
-use crate::sums::{HELD, Scratch};
+use crate::scratch::{Scratch, TERM_BITS};
 
 /// How much the features of a table count beside the formula's score, each 0 or more.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -112,7 +112,7 @@ impl Features {
     pub(crate) fn without_name(found: &Found, scratch: &Scratch, table: u32) -> Features {
         Features {
             covered: found.share_of(found.held(scratch, table)),
-            contexts: found.share_of(scratch.of_contexts(table)),
+            contexts: found.share_of(scratch.matched.get(table).contexts),
             ..Features::default()
         }
     }
@@ -128,7 +128,7 @@ impl Found {
         name: impl FnOnce() -> &'a str,
     ) -> f32 {
         // What a table has of a word beyond the last bit, or only in a short form, has no bit.
-        let has_more = self.known.len() > HELD || !self.short.is_empty();
+        let has_more = self.known.len() > TERM_BITS || !self.short.is_empty();
         match has_more || self.held(scratch, table) != 0 {
             true => self.name_match(table, name()),
             false => 0.0,

@@ -5,6 +5,8 @@
 //! while walking, over live tables (or blocks) only, filters left aside: a filter changes who is
 //! ranked, never what a word is worth.
 
+mod plain;
+
 use std::collections::BTreeSet;
 
 use limn_models::Embedder;
@@ -12,18 +14,19 @@ use limn_segment::languages::Language;
 use limn_segment::{BlockKind, Field};
 use tracing::info_span;
 
+pub(crate) use self::plain::score_blocks;
 use crate::TRACE;
-use crate::absent::Looked;
+use crate::absent_words::LookUp;
 use crate::corpus::{Corpus, DEAD};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
-use crate::inflected::languages;
+use crate::inflected::{forms, languages};
 use crate::question::{Question, Word};
 use crate::scoring::{Formula, idf};
+use crate::scratch::{Scratch, TERM_BITS, TermSums};
 use crate::shared::{Shared, shared};
 use crate::shortened::{ShortForm, add_short};
 use crate::spelling::{Meant, corrected, meant};
-use crate::sums::{HELD, Into, Scratch};
 use crate::wholes::Wholes;
 
 /// What a word counts that is searched as another, of what it counts where it is written so.
@@ -69,11 +72,11 @@ impl Found {
     /// Which of the known terms a table has, by their places, those of values among many and of
     /// texts about its folders, too.
     pub(crate) fn held_anywhere(&self, scratch: &Scratch, question: &Question, table: u32) -> u64 {
-        let mut held = self.held(scratch, table) | scratch.of_contexts(table);
-        held |= scratch.beside.get(table);
+        let matched = scratch.matched.get(table);
+        let mut held = matched.own | matched.contexts | matched.indirect;
         for word in &question.words {
             if self.wholes.has_word(word, table) {
-                let known = self.known.iter().take(HELD).enumerate();
+                let known = self.known.iter().take(TERM_BITS).enumerate();
                 let own = known.filter(|(_, (term, _))| word.terms.contains(term));
                 held |= own.fold(0u64, |own, (at, _)| own | 1 << at);
             }
@@ -84,7 +87,7 @@ impl Found {
     /// The share of the question's words, by what they are worth, that a table has: 0 to 1.
     pub(crate) fn covered(&self, scratch: &Scratch, table: u32) -> f32 {
         if self.worth > 0.0 {
-            scratch.covered.get(table) / self.worth
+            scratch.matched.get(table).worth / self.worth
         } else {
             0.0
         }
@@ -92,12 +95,12 @@ impl Found {
 
     /// Which of the known terms a table itself has, by their places.
     pub(crate) fn held(&self, scratch: &Scratch, table: u32) -> u64 {
-        scratch.held.get(table)
+        scratch.matched.get(table).own
     }
 
     /// What such terms are worth, as a share of the question: 0 to 1.
     pub(crate) fn share_of(&self, held: u64) -> f32 {
-        let terms = self.known.iter().take(HELD).enumerate();
+        let terms = self.known.iter().take(TERM_BITS).enumerate();
         let worth = terms.map(|(at, (_, worth))| if held >> at & 1 == 1 { *worth } else { 0.0 });
         if self.worth > 0.0 {
             worth.sum::<f32>() / self.worth
@@ -135,7 +138,7 @@ pub(crate) fn score_tables(
         .function_words(&question.wanted, languages);
     for (term, share) in wanted(question, &walk.found) {
         if !idle.iter().any(|it| it == term) {
-            let forms = question.spellings.marked(term, languages);
+            let forms = forms(corpus, question, term, deadline)?;
             walk.add_term(term, share, &forms, Some(question))?;
         }
     }
@@ -200,15 +203,15 @@ impl Walk<'_> {
         // Its bit, should it be known.
         let word = u32::try_from(self.found.known.len()).ok();
         let word = word.and_then(|at| 1_u64.checked_shl(at)).unwrap_or(0);
-        if !corpus.is_absent(term, Looked::Term) {
-            let into = Into {
+        if !corpus.is_absent(term, LookUp::Term) {
+            let into = TermSums {
                 sums: &mut scratch.term,
                 folder: &mut scratch.folder,
                 shared: &mut scratch.shared,
-                contexts: &mut scratch.contexts,
+                matched: &mut scratch.matched,
             };
             if !sum_term((corpus, self.shared), (term, word), self.deadline, into)? {
-                corpus.found_absent(term, Looked::Term);
+                corpus.found_absent(term, LookUp::Term);
             }
         }
         for form in forms {
@@ -227,13 +230,14 @@ impl Walk<'_> {
                 // Where its folder's text alone has the word, the sums are the same.
                 let is_own = scratch.folder.get(*table) < scratch.term.get(*table);
                 let share = if is_own { 1.0 } else { formula.folder };
-                scratch.covered.add(*table, worth * share);
+                let matched = scratch.matched.at(*table);
+                matched.worth += worth * share;
                 match is_own {
-                    true => scratch.held.add(*table, word),
-                    false => scratch.beside.add(*table, word),
+                    true => matched.own |= word,
+                    false => matched.indirect |= word,
                 }
             }
-            scratch.folder.reset(0);
+            scratch.folder.clear();
             self.found.worth += worth;
             let asked = question.and_then(|question| question.word_of(term));
             if let Some(asked) = asked {
@@ -241,15 +245,15 @@ impl Walk<'_> {
                 let looked = (corpus, self.shared);
                 add_short(looked, asked, into, self.deadline, &mut self.found.short)?;
             }
-            let (own, covered, scores) = (&scratch.term, &mut scratch.covered, &mut scratch.scores);
-            let beside = &mut scratch.beside;
+            let (own, matched, scores) = (&scratch.term, &mut scratch.matched, &mut scratch.scores);
             scratch.shared.drain(|table, amount| {
                 if own.get(table) > 0.0 {
                     return;
                 }
-                beside.add(table, word);
+                let matched = matched.at(table);
+                matched.indirect |= word;
                 if amount > NOTHING {
-                    covered.add(table, worth_shared * formula.folder);
+                    matched.worth += worth_shared * formula.folder;
                     scores.add(table, worth_shared * formula.saturate(amount));
                 }
             });
@@ -278,7 +282,7 @@ impl Walk<'_> {
             if words.any(|word| value.words.contains(&word.at) && is_missing(word)) {
                 found.worth += value.idf;
                 for table in &value.tables {
-                    self.scratch.covered.add(*table, value.idf);
+                    self.scratch.matched.at(*table).worth += value.idf;
                 }
             }
         }
@@ -323,18 +327,18 @@ fn add_form(
     deadline: Deadline,
     scratch: &mut Scratch,
 ) -> Result<(), RetrievalError> {
-    if corpus.is_absent(form, Looked::Form) {
+    if corpus.is_absent(form, LookUp::Form) {
         return Ok(());
     }
     let (sums, folder) = (&mut scratch.form, &mut scratch.form_folder);
-    let into = Into {
+    let into = TermSums {
         sums,
         folder,
         shared: &mut scratch.shared,
-        contexts: &mut scratch.contexts,
+        matched: &mut scratch.matched,
     };
     if !sum_term((corpus, shared), (form, word), deadline, into)? {
-        corpus.found_absent(form, Looked::Form);
+        corpus.found_absent(form, LookUp::Form);
     }
     for table in sums.touched() {
         if sums.get(*table) > scratch.term.get(*table) {
@@ -342,8 +346,8 @@ fn add_form(
             scratch.folder.set(*table, folder.get(*table));
         }
     }
-    sums.reset(0);
-    folder.reset(0);
+    sums.clear();
+    folder.clear();
     Ok(())
 }
 
@@ -352,7 +356,7 @@ fn sum_term(
     (corpus, shared): (&Corpus, Option<&Shared>),
     (term, word): (&str, u64),
     deadline: Deadline,
-    into: Into<'_>,
+    into: TermSums<'_>,
 ) -> Result<bool, RetrievalError> {
     let mut is_any = false;
     for (number, segment) in corpus.segments.iter().enumerate() {
@@ -385,8 +389,9 @@ fn sum_term(
                         if is_of_folder(*block) {
                             into.folder.add(table, amount);
                         }
-                        if field == Field::Contexts {
-                            into.contexts.add(table, word);
+                        // The 65th word and those after it have no bit.
+                        if field == Field::Contexts && word != 0 {
+                            into.matched.at(table).contexts |= word;
                         }
                     }
                 })?;
@@ -428,57 +433,6 @@ fn wanted<'q>(question: &'q Question, found: &Found) -> Vec<(&'q str, f32)> {
     let terms = question.wanted.iter();
     let terms = terms.map(|term| (term.as_str(), share(term)));
     terms.filter(|(_, share)| *share > 0.0).collect()
-}
-
-/// Leaves every live block's BM25 score in `scratch.scores`, by block number: plain mode.
-pub(crate) fn score_blocks(
-    corpus: &Corpus,
-    question: &Question,
-    deadline: Deadline,
-    scratch: &mut Scratch,
-) -> Result<Found, RetrievalError> {
-    let _span = info_span!(target: TRACE, "lexical").entered();
-    let formula = &Formula::PLAIN;
-    let plain = corpus.plain();
-    scratch.scores.reset(corpus.blocks);
-    scratch.term.reset(corpus.blocks);
-    let mut known = KnownTerms::new();
-    for term in &question.wanted {
-        if corpus.is_absent(term, Looked::Plain) {
-            continue;
-        }
-        for (segment, norms) in corpus.segments.iter().zip(&plain.norms) {
-            deadline.check()?;
-            for field in Field::ALL {
-                if formula.weights[field.index()] <= 0.0 {
-                    continue;
-                }
-                let sums = &mut scratch.term;
-                segment
-                    .reader
-                    .postings(field, term, &mut |block, frequency| {
-                        let norm = norms[block as usize];
-                        sums.add(
-                            (segment.base + block as usize) as u32,
-                            frequency as f32 * norm,
-                        );
-                    })?;
-            }
-        }
-        if scratch.term.touched().is_empty() {
-            corpus.found_absent(term, Looked::Plain);
-        }
-        let counts = (plain.blocks, scratch.term.touched().len() as u64);
-        finish_term(scratch, (term, 1.0), counts, formula, &mut known);
-    }
-    let is_known = |term: &str| known.iter().any(|(known, _)| known == term);
-    let unknown = question.unknown_words(is_known, |_| false).into_iter();
-    let unknown = unknown.filter(|word| !question.is_of_asking(word));
-    Ok(Found {
-        unknown: unknown.map(|word| word.written.clone()).collect(),
-        known,
-        ..Found::default()
-    })
 }
 
 /// Moves a term's sums into the scores.

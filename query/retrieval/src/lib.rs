@@ -42,7 +42,7 @@
 //! ([`Searcher::open_after`] reads only what is new).
 //! [`RetrievalError::is_retryable`] says whether asking again can help.
 
-mod absent;
+mod absent_words;
 mod all_values;
 mod answer;
 mod aside;
@@ -68,6 +68,7 @@ mod opening;
 mod question;
 mod ranking;
 mod scoring;
+mod scratch;
 mod searcher;
 mod selection;
 mod semantic;

@@ -4,7 +4,7 @@ use crate::answer::RankedTable;
 use crate::corpus::Values;
 use crate::lexical::Found;
 use crate::question::{Question, is_asking_word};
-use crate::sums::HELD;
+use crate::scratch::TERM_BITS;
 
 /// Words that a note names.
 const NAMED: usize = 12;
@@ -57,7 +57,7 @@ pub(crate) fn lacked(question: &Question, found: &Found, tables: &[RankedTable])
         let is_its = |term: &String| {
             word.terms.contains(term) || meant.is_some_and(|meant| meant.term == *term)
         };
-        let known = found.known.iter().take(HELD).enumerate();
+        let known = found.known.iter().take(TERM_BITS).enumerate();
         let places = known.filter(|(_, (term, _))| is_its(term));
         let of_it = places.fold(0u64, |of_it, (at, _)| of_it | 1 << at);
         let is_asking = is_asking_word(&word.written.to_lowercase());

@@ -18,11 +18,11 @@ use crate::error::RetrievalError;
 use crate::learned::{Features, Weights};
 use crate::lexical::Found;
 use crate::scoring::{Formula, fuse, min_max};
+use crate::scratch::Scratch;
 use crate::selection::Filter;
 use crate::semantic::{NearBlock, nearest, table_score};
 use crate::shared::{Shared, shared};
 use crate::shares::Terms;
-use crate::sums::Scratch;
 use crate::wholes::Fit;
 
 /// A table in rank order.

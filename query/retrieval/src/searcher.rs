@@ -1,13 +1,14 @@
 //! The searcher: one snapshot, opened for questions.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use limn_models::Embedder;
 use limn_segment::{KeyRef, SegmentCache, Snapshot, TableKey};
 use tracing::info_span;
 
 mod candidates;
+mod judged;
 
 pub(crate) use candidates::Candidates;
 
@@ -15,17 +16,16 @@ use crate::TRACE;
 use crate::answer::{Answer, Hit, Mode, Query, RankedTable, Ranking, ScoredBy};
 use crate::bringing::bring;
 use crate::corpus::{Corpus, Opened, Segment, Values};
-use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::evidence::evidence;
 use crate::grade::Grade;
-use crate::judge::{TableText, Verdict, Verdicts, order, table_text};
+use crate::judge::Verdicts;
 use crate::learned::Weights;
 use crate::notes::lacked;
+use crate::scratch::ScratchPool;
 use crate::selection::Selection;
 use crate::shared::shared;
 use crate::shortened::of_short;
-use crate::sums::Scratch;
 use crate::texts::Texts;
 use crate::tuned::Tuned;
 
@@ -39,7 +39,7 @@ pub struct Searcher {
     /// Where bytes of remote segments are kept.
     cache: Option<SegmentCache>,
     /// Kept between questions, and shared by all searchers that come of one.
-    scratch: Arc<Mutex<Vec<Scratch>>>,
+    scratch: Arc<ScratchPool>,
     texts: Arc<Texts>,
 }
 
@@ -122,9 +122,9 @@ impl Searcher {
     /// tables there are. Nothing that it says depends on a table that is not kept. (Times may: it
     /// reads the same segments.)
     ///
-    /// Open segments and the embedder are shared. Its own are about 28 bytes a kept table, 4 bytes a
-    /// block of the segments that hold one, and 100 kB; others are not part of it. Making it looks
-    /// at every table.
+    /// Open segments and the embedder are shared. Its own are about 28 bytes a kept table, 4 bytes
+    /// a block of the segments that hold one, and 100 kB; others are not part of it. Making it
+    /// looks at every table.
     #[must_use]
     pub fn restricted(&self, keep: impl Fn(&TableKey) -> bool, values: Values) -> Searcher {
         Searcher {
@@ -174,14 +174,6 @@ impl Searcher {
     /// The number of live tables.
     pub fn table_count(&self) -> usize {
         self.corpus.tables.len()
-    }
-
-    /// Whether a live table of any lake has this name.
-    pub fn has_table(&self, name: &str) -> bool {
-        self.corpus
-            .tables
-            .iter()
-            .any(|table| self.corpus.name(table) == name)
     }
 
     /// The names of the live tables of all lakes.
@@ -262,8 +254,8 @@ impl Searcher {
     }
 
     /// Brings what questions read of remote segments, many segments at a time, if all of them have
-    /// room in the cache, and looks up which texts many tables have. Questions need not wait for it:
-    /// they read what is not here yet. What cannot be read is logged.
+    /// room in the cache, and looks up which texts many tables have. Questions need not wait for
+    /// it: they read what is not here yet. What cannot be read is logged.
     pub fn bring(&self) {
         if !bring(&self.corpus, self.cache.as_ref()) {
             return;
@@ -368,77 +360,6 @@ impl Searcher {
     pub fn rank(&self, query: &Query) -> Result<Ranking, RetrievalError> {
         Ok(self.rank_with(query, &mut Verdicts::new())?.ranking)
     }
-
-    /// What a judge reads of the first candidates, in the order of the ranking without a judge;
-    /// with the names of each and its copies.
-    pub(crate) fn candidate_texts(
-        &self,
-        query: &Query,
-        depth: usize,
-    ) -> Result<Vec<(Vec<String>, TableText)>, RetrievalError> {
-        let Candidates {
-            ranking,
-            vector,
-            found,
-            ..
-        } = self.candidates(query, depth)?;
-        let sought = found.sought();
-        let texts = ranking.tables.into_iter().map(|ranked| {
-            let table = &self.corpus.tables[ranked.table as usize];
-            let text = table_text(&self.corpus, &self.texts, table, &vector, &sought)?;
-            let mut names = ranked.copies;
-            names.push(ranked.key.name);
-            Ok((names, text))
-        });
-        texts.collect()
-    }
-
-    /// The ranking and what it was made with, with verdicts of the same question that are known
-    /// already; those of this search are added.
-    pub(crate) fn rank_with(
-        &self,
-        query: &Query,
-        verdicts: &mut Verdicts,
-    ) -> Result<Candidates, RetrievalError> {
-        let depth = query.judge.as_ref().map_or(0, |judge| judge.depth(query.k));
-        let mut candidates = self.candidates(query, depth)?;
-        let Candidates {
-            ranking,
-            vector,
-            found,
-            place,
-            ..
-        } = &mut candidates;
-        if let Some(judge) = &query.judge {
-            let _span = info_span!(target: TRACE, "judge").entered();
-            let sought = found.sought();
-            let text = |table: u32| {
-                Deadline(query.until).check()?;
-                let table = &self.corpus.tables[table as usize];
-                Ok(table_text(
-                    &self.corpus,
-                    &self.texts,
-                    table,
-                    vector,
-                    &sought,
-                )?)
-            };
-            let judged = ranking.tables.len().min(depth);
-            let tables: Vec<u32> = ranking.tables.iter().map(|ranked| ranked.table).collect();
-            let walked = judge.walk(&query.text, &tables[..judged], query.k, verdicts, text)?;
-            rearrange(ranking, &walked.verdicts);
-            ranking.notes.extend(walked.notes);
-            ranking.failures.extend(walked.failure);
-        }
-        ranking.tables.truncate(query.k);
-        forget_joins(&mut ranking.tables);
-        if best_grade(&ranking.tables) == Some(Grade::Unlikely) {
-            ranking.notes.push(format!(
-                "no table{place} is likely to answer this: these are the nearest"
-            ));
-        }
-        Ok(candidates)
-    }
 }
 
 /// The weights of its own that a snapshot has. None where it has some that cannot be used: they
@@ -458,49 +379,4 @@ pub(crate) fn best_grade(tables: &[RankedTable]) -> Option<Grade> {
         _ => table.grade,
     };
     tables.iter().filter_map(grade).max()
-}
-
-/// Takes back that a table comes behind one that a judge has moved behind it, or out of the answer.
-fn forget_joins(tables: &mut [RankedTable]) {
-    for at in 0..tables.len() {
-        let (before, behind) = tables.split_at_mut(at);
-        let Some(table) = behind.first_mut() else {
-            return;
-        };
-        let is_there = |partner: &str| {
-            let mut before = before.iter();
-            before.any(|it| it.key.name == partner && it.key.lake == table.key.lake)
-        };
-        let is_behind = table
-            .joined
-            .as_ref()
-            .is_some_and(|it| is_there(&it.partner));
-        if !is_behind {
-            table.joined = None;
-        }
-    }
-}
-
-/// Moves rejected tables behind the others, and marks each with the judge's word.
-fn rearrange(ranking: &mut Ranking, verdicts: &[Option<Verdict>]) {
-    for (ranked, verdict) in ranking.tables.iter_mut().zip(verdicts) {
-        ranked.judged = match verdict {
-            Some(Verdict::Stands) => Some(true),
-            Some(Verdict::Rejected) => Some(false),
-            Some(Verdict::Unknown) | None => None,
-        };
-    }
-    let order = order(verdicts)
-        .into_iter()
-        .map(|at| ranking.tables[at].clone());
-    let mut tables: Vec<RankedTable> = order.collect();
-    tables.extend_from_slice(&ranking.tables[verdicts.len()..]);
-    ranking.tables = tables;
-    let rejects = |verdict: &Option<Verdict>| *verdict == Some(Verdict::Rejected);
-    if !verdicts.is_empty() && verdicts.iter().all(rejects) {
-        ranking.notes.push(format!(
-            "the judge found none of the {} tables it read relevant",
-            verdicts.len()
-        ));
-    }
 }

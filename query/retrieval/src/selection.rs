@@ -29,12 +29,12 @@ pub struct Selection {
     /// A bit a table.
     bits: Vec<u64>,
     count: usize,
-    segments: Vec<Shown>,
+    segments: Vec<SelectedBlocks>,
 }
 
 /// What a selection shows of a segment.
 #[derive(Debug, Default)]
-struct Shown {
+struct SelectedBlocks {
     /// The selected tables' blocks, in order, neighbours joined.
     blocks: Vec<Range<u32>>,
     /// The other blocks, once they are asked for.
@@ -56,7 +56,7 @@ impl Selection {
         };
         selection
             .segments
-            .resize_with(corpus.segments.len(), Shown::default);
+            .resize_with(corpus.segments.len(), SelectedBlocks::default);
         for (number, table) in corpus.tables.iter().enumerate() {
             if !selection.contains(number as u32) {
                 continue;

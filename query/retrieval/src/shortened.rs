@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 use limn_segment::analyzer::analyze;
 use limn_segment::{BlockKind, Field, ShortTerms};
 
-use crate::absent::Looked;
+use crate::absent_words::LookUp;
 use crate::answer::Hit;
 use crate::corpus::{Corpus, DEAD};
 use crate::deadline::Deadline;
@@ -27,8 +27,9 @@ use crate::error::RetrievalError;
 use crate::lexical::{Found, KnownTerms};
 use crate::question::{Question, Word, is_asking_word};
 use crate::scoring::{Formula, idf};
+use crate::scratch::Scratch;
 use crate::shared::Shared;
-use crate::sums::{Scratch, Sums};
+use crate::sums::Sums;
 
 /// What a short form counts, of what the word counts.
 const SHORTENED: f32 = 0.5;
@@ -126,19 +127,19 @@ pub(crate) fn add_short(
     let Some(short) = ShortTerms::of(without_s(&lower)).filter(|_| !is_asking_word(&lower)) else {
         return Ok(());
     };
-    if corpus.is_absent(&lower, Looked::Short) {
+    if corpus.is_absent(&lower, LookUp::Short) {
         return Ok(());
     }
     let only_shared = scratch.only_shared();
     let (best, sums) = (&mut scratch.form_folder, &mut scratch.form);
     let mut live = 0;
     for term in terms(corpus, &short, of, deadline)? {
-        if corpus.is_absent(&term, Looked::ShortForm) {
+        if corpus.is_absent(&term, LookUp::ShortForm) {
             continue;
         }
         sum_names(corpus, &term, deadline, sums)?;
         if sums.touched().is_empty() {
-            corpus.found_absent(&term, Looked::ShortForm);
+            corpus.found_absent(&term, LookUp::ShortForm);
             continue;
         }
         live += 1;
@@ -152,7 +153,7 @@ pub(crate) fn add_short(
                 best.set(*table, best.get(*table).max(sums.get(*table)));
             }
         }
-        sums.reset(0);
+        sums.clear();
         if is_new {
             found.push(ShortForm {
                 written: word.written.clone(),
@@ -166,16 +167,17 @@ pub(crate) fn add_short(
         }
     }
     if live == 0 {
-        corpus.found_absent(&lower, Looked::Short);
+        corpus.found_absent(&lower, LookUp::Short);
     }
     let has_word = scratch.term.touched().len() + only_shared;
     let containing = has_word + best.touched().len();
     let worth = SHORTENED * idf(corpus.tables.len() as u64, containing as u64);
-    let (scores, covered, held) = (&mut scratch.scores, &mut scratch.covered, &mut scratch.held);
+    let (scores, matched) = (&mut scratch.scores, &mut scratch.matched);
     best.drain(|table, sum| {
         scores.add(table, worth * Formula::LIMN.saturate(sum));
-        covered.add(table, worth);
-        held.add(table, bit);
+        let matched = matched.at(table);
+        matched.worth += worth;
+        matched.own |= bit;
     });
     Ok(())
 }

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use limn_models::Embedder;
 use limn_segment::{Field, Near, SegmentError, distance};
 
-use crate::absent::Looked;
+use crate::absent_words::LookUp;
 use crate::corpus::{Corpus, DEAD};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
@@ -96,7 +96,7 @@ pub(crate) fn meant(
         return Ok(None);
     }
     let looked_for = format!("{is_name} {}", word.written);
-    if corpus.is_absent(&looked_for, Looked::Spelling) {
+    if corpus.is_absent(&looked_for, LookUp::Spelling) {
         return Ok(None);
     }
     // The nearest word, of equals the one that most tables have.
@@ -125,7 +125,7 @@ pub(crate) fn meant(
         best = Some(((distance, tables), meant));
     }
     if best.is_none() {
-        corpus.found_absent(&looked_for, Looked::Spelling);
+        corpus.found_absent(&looked_for, LookUp::Spelling);
     }
     Ok(best.map(|(_, meant)| meant))
 }

@@ -415,7 +415,7 @@ async fn an_index_is_opened_from_its_store_and_only_with_its_embedder() {
         .await
         .unwrap();
     assert_eq!(
-        (opened.table_count(), opened.has_table("shop/items")),
+        (opened.table_count(), opened.names().contains("shop/items")),
         (3, true)
     );
     let whole = searcher(&small_lake(), 1);

@@ -13,7 +13,7 @@ use limn_profile::value_key;
 use limn_segment::SegmentError;
 use limn_segment::whole::Whole;
 
-use crate::absent::Looked;
+use crate::absent_words::LookUp;
 use crate::asked::{Asked, AskedName};
 use crate::corpus::{Corpus, DEAD, Values};
 use crate::deadline::Deadline;
@@ -108,29 +108,10 @@ impl Wholes {
         let columns = tables.split_off(names.len() + asked.values.len());
         let (mut tables, mut columns) = (tables.into_iter(), columns.into_iter());
 
-        let mut wholes = Wholes::default();
-        let mut parts = Vec::new();
-        for ((kind, name), tables) in names.into_iter().zip(&mut tables) {
-            let written = name.written.clone();
-            let names = match name.is_part {
-                true => &mut parts,
-                false => &mut wholes.names,
-            };
-            // A file that is called as its table says nothing more.
-            let is_listed =
-                |it: &Named| kind == Whole::File && it.written == written && it.tables == tables;
-            if !tables.is_empty() && !names.iter().any(is_listed) {
-                names.push(Named {
-                    kind,
-                    written,
-                    is_part: name.is_part,
-                    tables,
-                });
-            }
-        }
-        if wholes.names.is_empty() {
-            wholes.names = parts;
-        }
+        let mut wholes = Wholes {
+            names: named(names, &mut tables),
+            ..Wholes::default()
+        };
         let many = asked.values.iter().filter(|value| value.is_among_many);
         let keys = many.map(|value| &value.key);
         let keys: Vec<&str> = keys
@@ -266,6 +247,31 @@ impl Wholes {
     }
 }
 
+/// Of the names that a question may have those that some table has; parts of longer names where
+/// there is no other.
+fn named(names: Vec<(Whole, &AskedName)>, tables: impl Iterator<Item = Vec<u32>>) -> Vec<Named> {
+    let (mut whole, mut parts): (Vec<Named>, Vec<Named>) = (Vec::new(), Vec::new());
+    for ((kind, name), tables) in names.into_iter().zip(tables) {
+        let written = name.written.clone();
+        let names = match name.is_part {
+            true => &mut parts,
+            false => &mut whole,
+        };
+        // A file that is called as its table says nothing more.
+        let is_listed =
+            |it: &Named| kind == Whole::File && it.written == written && it.tables == tables;
+        if !tables.is_empty() && !names.iter().any(is_listed) {
+            names.push(Named {
+                kind,
+                written,
+                is_part: name.is_part,
+                tables,
+            });
+        }
+    }
+    if whole.is_empty() { parts } else { whole }
+}
+
 /// The numbers of the live tables that have each of some whole terms, sorted.
 pub(crate) fn tables_with(
     corpus: &Corpus,
@@ -273,7 +279,7 @@ pub(crate) fn tables_with(
     deadline: Deadline,
 ) -> Result<Vec<Vec<u32>>, RetrievalError> {
     let mut found: Vec<Vec<u32>> = vec![Vec::new(); terms.len()];
-    let looked_for = (0..terms.len()).filter(|at| !corpus.is_absent(&terms[*at], Looked::Whole));
+    let looked_for = (0..terms.len()).filter(|at| !corpus.is_absent(&terms[*at], LookUp::Whole));
     let (places, looked_for): (Vec<usize>, Vec<String>) =
         looked_for.map(|at| (at, terms[at].clone())).unzip();
     for segment in &corpus.segments {
@@ -289,7 +295,7 @@ pub(crate) fn tables_with(
         tables.sort_unstable();
         tables.dedup();
         if tables.is_empty() {
-            corpus.found_absent(term, Looked::Whole);
+            corpus.found_absent(term, LookUp::Whole);
         }
     }
     Ok(found)
@@ -305,7 +311,7 @@ fn holding(
     if corpus.values() == Values::Hidden {
         return Ok(found);
     }
-    let is_wanted = |key: &&str| !corpus.is_absent(key, Looked::Value);
+    let is_wanted = |key: &&str| !corpus.is_absent(key, LookUp::Value);
     let wanted: Vec<bool> = keys.iter().map(is_wanted).collect();
     for segment in &corpus.segments {
         deadline.check()?;
@@ -324,7 +330,7 @@ fn holding(
     for (key, found) in keys.iter().zip(&mut found) {
         found.sort_unstable();
         if found.is_empty() {
-            corpus.found_absent(key, Looked::Value);
+            corpus.found_absent(key, LookUp::Value);
         }
     }
     Ok(found)

@@ -6,8 +6,8 @@
 //! - [`engine`] steps the device with the sequences that [`schedule`] admits: answers being written
 //!   and pieces of prompts being read, together (continuous batching).
 //! - [`device`] is what the engine asks of whatever computes; [`network`] is the one on this
-//!   processor, with its [`cache`] of keys and values, [`matrix`] products in bytes, and [`stages`]
-//!   of a layer; `on_gpu` is the same on a GPU, where limn is built for one.
+//!   processor, with its [`cache`] of keys and values, [`products`] of rows with a [`matrix`] in
+//!   bytes, and [`stages`] of a layer; `on_gpu` is the same on a GPU, where limn is built for one.
 //! - [`load`] packs the tensors of [`gguf`] and [`safetensors`] files.
 //!
 //! **A sequence's numbers are the same bits alone, in any batch, however its prompt is cut, whether
@@ -25,6 +25,7 @@ mod network;
 mod on_cpu;
 #[cfg(any(feature = "cuda", test))]
 mod on_gpu;
+mod products;
 mod safetensors;
 mod schedule;
 mod shape;

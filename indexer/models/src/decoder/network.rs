@@ -14,17 +14,14 @@ use super::cache::{Cache, SegmentId};
 use super::device::{Device, Piece, Scores, StepError, Wanted};
 use super::load_error::LoadError;
 use super::matrix::{ByteRows, Matrix};
+use super::products::{add, each_tile, product};
 use super::shape::Shape;
-use super::stages::{HeadScratch, HeadTask, Plane, SharedNumbers, TileRows};
+use super::stages::{HeadScratch, HeadTask, Plane, SharedNumbers};
+use crate::kernels::Cpu;
 use crate::kernels::floats::exp2;
-use crate::kernels::{Cpu, LANES, ROW_LINES, TILE};
 
-/// A product's activations should stay in a core's cache while the weights go by.
-const ROW_BYTES: usize = 512 << 10;
 /// Tokens of a step: more together win nothing.
 const STEP_TOKENS: usize = 512;
-/// Parts of a product for each thread, so that a late thread costs little.
-const PARTS: usize = 4;
 
 /// One decoder layer.
 pub(super) struct Layer {
@@ -124,12 +121,11 @@ impl Network {
         self.turns.extend(self.shape.turns(known..end));
     }
 
-    /// The step of [`Device::step`], on the pool's threads.
-    fn forward(&mut self, pieces: &[Piece]) -> Result<Vec<Scores>, StepError> {
-        let lost = || StepError::Failed("a segment was released while it was in use".to_owned());
+    /// The position of each piece's first token, if the piece has tokens and its segment room.
+    fn starts(&self, pieces: &[Piece]) -> Result<Vec<usize>, StepError> {
         let mut starts = Vec::with_capacity(pieces.len());
         for piece in pieces {
-            let (position, room) = self.cache.end(piece.segment).ok_or_else(lost)?;
+            let (position, room) = self.cache.end(piece.segment).ok_or_else(released)?;
             if piece.tokens.len() > room || piece.tokens.is_empty() {
                 return Err(StepError::Failed(format!(
                     "{} tokens for a segment with room for {room}",
@@ -138,6 +134,12 @@ impl Network {
             }
             starts.push(position);
         }
+        Ok(starts)
+    }
+
+    /// The step of [`Device::step`], on the pool's threads.
+    fn forward(&mut self, pieces: &[Piece]) -> Result<Vec<Scores>, StepError> {
+        let starts = self.starts(pieces)?;
         let end = pieces
             .iter()
             .zip(&starts)
@@ -190,7 +192,7 @@ impl Network {
                 projected,
                 attended,
             )
-            .ok_or_else(lost)?;
+            .ok_or_else(released)?;
             let attended_width = shape.heads * shape.head;
             each_tile(attended, (attended_width, attended_width), bytes, |rows| {
                 cpu.to_bytes(rows)
@@ -355,72 +357,9 @@ impl Rows {
     }
 }
 
-/// Makes rows of `to` bytes of rows of `from` numbers, a tile at a time.
-fn each_tile(
-    numbers: &[f32],
-    (from, to): (usize, usize),
-    bytes: &mut ByteRows,
-    make: impl Fn(TileRows<'_>) + Sync,
-) {
-    let (lines, scales, groups) = bytes.resize(numbers.len() / from, to);
-    numbers
-        .par_chunks(from * TILE)
-        .zip(lines.par_chunks_mut(groups * ROW_LINES * TILE))
-        .zip(scales.par_chunks_mut(groups * TILE))
-        .for_each_init(Vec::new, |space, ((numbers, lines), scales)| {
-            make(TileRows {
-                numbers,
-                from,
-                lines,
-                scales,
-                space,
-            });
-        });
-}
-
-/// `out = rows · matrix + bias`, one row of `matrix.outputs` numbers a row.
-fn product(cpu: Cpu, rows: &ByteRows, matrix: &Matrix, out: &mut Vec<f32>) {
-    let (count, stride) = (rows.count(), matrix.outputs);
-    out.resize(count * stride, 0.0);
-    let target = SharedNumbers::of(out);
-    let at_once = (ROW_BYTES / matrix.inputs.max(1))
-        .next_multiple_of(TILE)
-        .max(2 * TILE);
-    let part = matrix
-        .blocks()
-        .div_ceil(rayon::current_num_threads() * PARTS)
-        .max(1);
-    let parts = matrix.blocks().div_ceil(part);
-    (0..parts).into_par_iter().for_each(|at| {
-        let blocks = at * part..((at + 1) * part).min(matrix.blocks());
-        for first in (0..count).step_by(at_once) {
-            let rows = rows.part(first..(first + at_once).min(count));
-            let target = target.from(first * stride + blocks.start * LANES);
-            cpu.multiply_groups(rows, matrix.part(blocks.clone()), target, stride);
-        }
-    });
-    if let Some(bias) = &matrix.bias {
-        out.par_chunks_mut(stride).for_each(|row| {
-            row.iter_mut()
-                .zip(bias)
-                .for_each(|(number, bias)| *number += bias);
-        });
-    }
-}
-
-/// Adds rows of a product (which may be wider, for whole blocks) to the states.
-fn add(states: &mut [f32], hidden: usize, more: &[f32]) {
-    let rows = states.len() / hidden;
-    let stride = more.len() / rows.max(1);
-    let pairs = states
-        .par_chunks_mut(hidden)
-        .zip(more.par_chunks(stride.max(1)));
-    pairs.for_each(|(state, more)| {
-        state
-            .iter_mut()
-            .zip(more)
-            .for_each(|(state, more)| *state += more);
-    });
+/// Why a step cannot go on.
+fn released() -> StepError {
+    StepError::Failed("a segment was released while it was in use".to_owned())
 }
 
 /// Attention of all pieces in one layer. `None` where a segment was dropped.

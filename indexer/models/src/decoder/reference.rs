@@ -35,12 +35,7 @@ pub(super) fn log_probabilities(
     let (count, head) = (tokens.len(), shape.head);
     let words = need(Name::Words)?;
     let mut x = words.index_select(&Tensor::new(tokens, device)?, 0)?;
-    let mask: Vec<f32> = (0..count)
-        .flat_map(|row| {
-            (0..count).map(move |column| if column > row { f32::NEG_INFINITY } else { 0.0 })
-        })
-        .collect();
-    let mask = Tensor::from_vec(mask, (count, count), device)?;
+    let mask = causal_mask(count, device)?;
     let (cosines, sines) = turns(shape, count)?;
     let epsilon = shape.norm_epsilon;
     for layer in 0..shape.layers {
@@ -92,6 +87,16 @@ pub(super) fn log_probabilities(
     candle_nn::ops::log_softmax(&logits, D::Minus1)?
         .squeeze(0)?
         .to_vec1()
+}
+
+/// What hides from each token those after it.
+fn causal_mask(count: usize, device: &CandleDevice) -> Result<Tensor> {
+    let mask: Vec<f32> = (0..count)
+        .flat_map(|row| {
+            (0..count).map(move |column| if column > row { f32::NEG_INFINITY } else { 0.0 })
+        })
+        .collect();
+    Tensor::from_vec(mask, (count, count), device)
 }
 
 /// Cosines and sines: a row a position, a column a pair.

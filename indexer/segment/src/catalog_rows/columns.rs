@@ -16,9 +16,9 @@ pub(super) fn column_error(column: &str, problem: impl Into<String>) -> FormatEr
 }
 
 /// The columns of a struct, or of all rows.
-pub(super) struct Of<'a>(pub(super) &'a StructArray);
+pub(super) struct StructColumns<'a>(pub(super) &'a StructArray);
 
-impl<'a> Of<'a> {
+impl<'a> StructColumns<'a> {
     pub(super) fn column<A: 'static>(&self, name: &str) -> Result<Option<&'a A>, FormatError> {
         let Some(column) = self.0.column_by_name(name) else {
             return Ok(None);
@@ -48,7 +48,7 @@ impl<'a> Of<'a> {
     pub(super) fn structs<T>(
         &self,
         name: &str,
-        item: impl FnOnce(Of<'a>) -> Result<T, FormatError>,
+        item: impl FnOnce(StructColumns<'a>) -> Result<T, FormatError>,
     ) -> Result<Lists<'a, Option<T>>, FormatError> {
         let lists: Option<&ListArray> = self.column(name)?;
         let items = lists.map(|lists| {
@@ -64,7 +64,7 @@ impl<'a> Of<'a> {
     }
 
     /// A column of structs, if there is one.
-    pub(super) fn one(&self, name: &str) -> Result<Option<Of<'a>>, FormatError> {
+    pub(super) fn one(&self, name: &str) -> Result<Option<StructColumns<'a>>, FormatError> {
         Ok(self.column(name)?.map(Of))
     }
 

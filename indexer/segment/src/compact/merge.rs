@@ -197,35 +197,7 @@ impl IndexStore {
         inputs: &HashSet<usize>,
         merge: &Merge,
     ) -> Result<(Vec<TableRecord>, Vec<LiveTable>), SegmentError> {
-        let (read, skimmed): (Vec<usize>, Vec<usize>) =
-            (0..log.files.len()).partition(|at| inputs.contains(at));
-        let skimmed: Vec<CatalogEntry> = skimmed
-            .into_iter()
-            .map(|at| log.files[at].entry.clone())
-            .filter(|entry| !log.keys.contains_key(&entry.path))
-            .collect();
-        let mut skimmed = stream::iter(skimmed)
-            .map(|entry| async move {
-                let rows = self.catalog_columns(&entry, &KEY_COLUMNS).await?;
-                let keys: Vec<KeyRow> = rows.iter().map(KeyRow::of).collect();
-                Ok::<_, SegmentError>((entry.path, keys))
-            })
-            .buffered(READS_IN_FLIGHT);
-        while let Some((path, keys)) = skimmed.try_next().await? {
-            log.keys.insert(path, keys);
-        }
-        let read: Vec<(usize, CatalogEntry)> = read
-            .into_iter()
-            .map(|at| (at, log.files[at].entry.clone()))
-            .collect();
-        let mut files: HashMap<usize, Vec<TableRecord>> =
-            stream::iter(read)
-                .map(|(at, entry)| async move {
-                    Ok::<_, SegmentError>((at, self.catalog(&entry).await?))
-                })
-                .buffered(READS_IN_FLIGHT)
-                .try_collect()
-                .await?;
+        let mut files = self.read_log(log, inputs).await?;
         let keys: Vec<Vec<KeyRow>> = log
             .files
             .iter()
@@ -265,24 +237,71 @@ impl IndexStore {
                 }
             };
             if row.blocks > 0 {
-                let source = sources.iter().position(|path| *path == row.segment);
-                let source = source.ok_or_else(|| {
-                    let detail = format!(
-                        "its row of {} points into {}, which is not the segment of a merged file",
-                        row.key(),
-                        row.segment
-                    );
-                    SegmentError::damaged(self.store.object_url(&merge.catalog[0]), detail)
-                })?;
-                tables.push(LiveTable {
-                    key: row.key(),
-                    source,
-                    first_block: row.first_block,
-                    blocks: row.blocks,
-                });
+                tables.push(self.live_table(&row, &sources, merge)?);
             }
             rows.push(row);
         }
         Ok((rows, tables))
+    }
+
+    /// The rows of the files of a log that are merged, by their places. Of the others the keys come
+    /// into the log.
+    async fn read_log(
+        &self,
+        log: &mut Log,
+        inputs: &HashSet<usize>,
+    ) -> Result<HashMap<usize, Vec<TableRecord>>, SegmentError> {
+        let (read, skimmed): (Vec<usize>, Vec<usize>) =
+            (0..log.files.len()).partition(|at| inputs.contains(at));
+        let skimmed: Vec<CatalogEntry> = skimmed
+            .into_iter()
+            .map(|at| log.files[at].entry.clone())
+            .filter(|entry| !log.keys.contains_key(&entry.path))
+            .collect();
+        let mut skimmed = stream::iter(skimmed)
+            .map(|entry| async move {
+                let rows = self.catalog_columns(&entry, &KEY_COLUMNS).await?;
+                let keys: Vec<KeyRow> = rows.iter().map(KeyRow::of).collect();
+                Ok::<_, SegmentError>((entry.path, keys))
+            })
+            .buffered(READS_IN_FLIGHT);
+        while let Some((path, keys)) = skimmed.try_next().await? {
+            log.keys.insert(path, keys);
+        }
+        let read: Vec<(usize, CatalogEntry)> = read
+            .into_iter()
+            .map(|at| (at, log.files[at].entry.clone()))
+            .collect();
+        stream::iter(read)
+            .map(
+                |(at, entry)| async move { Ok::<_, SegmentError>((at, self.catalog(&entry).await?)) },
+            )
+            .buffered(READS_IN_FLIGHT)
+            .try_collect()
+            .await
+    }
+
+    /// Where a row's blocks are among the segments of the merged files.
+    fn live_table(
+        &self,
+        row: &TableRecord,
+        sources: &[&str],
+        merge: &Merge,
+    ) -> Result<LiveTable, SegmentError> {
+        let source = sources.iter().position(|path| *path == row.segment);
+        let source = source.ok_or_else(|| {
+            let detail = format!(
+                "its row of {} points into {}, which is not the segment of a merged file",
+                row.key(),
+                row.segment
+            );
+            SegmentError::damaged(self.store.object_url(&merge.catalog[0]), detail)
+        })?;
+        Ok(LiveTable {
+            key: row.key(),
+            source,
+            first_block: row.first_block,
+            blocks: row.blocks,
+        })
     }
 }

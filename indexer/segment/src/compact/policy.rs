@@ -112,7 +112,7 @@ struct Member {
 }
 
 impl Member {
-    fn is_worn(&self, policy: &Policy) -> bool {
+    fn is_bloated(&self, policy: &Policy) -> bool {
         let all = self.live.saturating_add(self.dead);
         self.dead >= policy.min_size
             && u128::from(self.dead) * 100 > u128::from(policy.dead_percent) * u128::from(all)
@@ -224,8 +224,8 @@ fn full(mut members: Vec<Member>, policy: &Policy) -> Vec<Vec<Member>> {
     groups.filter(changes).collect()
 }
 
-/// One group that grows from the lowest tier upwards, and worn members that are too large to join
-/// it.
+/// One group that grows from the lowest tier upwards, and bloated members that are too large to
+/// join it.
 fn by_tier(mut members: Vec<Member>, policy: &Policy) -> Vec<Vec<Member>> {
     members.sort_by_key(|member| (member.live, member.catalog));
     let mut tiers: BTreeMap<u32, Vec<Member>> = BTreeMap::new();
@@ -241,28 +241,28 @@ fn by_tier(mut members: Vec<Member>, policy: &Policy) -> Vec<Vec<Member>> {
     for (tier, mut here) in tiers {
         let lands_here = !group.is_empty() && policy.tier(size) == tier;
         let is_full = here.len() + usize::from(lands_here) > policy.members;
-        let worn = here.iter().any(|member| member.is_worn(policy));
+        let has_bloated = here.iter().any(|member| member.is_bloated(policy));
         let mut joining = Vec::new();
-        if worn || is_full && lands_here {
+        if has_bloated || is_full && lands_here {
             joining.append(&mut left);
         }
         let (join, stay) = here
             .drain(..)
-            .partition(|member| is_full || member.is_worn(policy));
+            .partition(|member| is_full || member.is_bloated(policy));
         joining.extend::<Vec<Member>>(join);
         left.extend::<Vec<Member>>(stay);
         for member in joining {
             if size.saturating_add(member.live) <= policy.max_size {
                 size += member.live;
                 group.push(member);
-            } else if member.is_worn(policy) {
+            } else if member.is_bloated(policy) {
                 alone.push(vec![member]);
             } else {
                 left.push(member);
             }
         }
     }
-    let changes = group.len() > 1 || group.iter().any(|member| member.is_worn(policy));
+    let changes = group.len() > 1 || group.iter().any(|member| member.is_bloated(policy));
     if changes {
         alone.insert(0, group);
     }

@@ -65,17 +65,20 @@ impl KeyRow {
 
     /// As [`TableRecord::holds_after`].
     fn holds_after(&self, before: Option<&KeyRow>) -> bool {
-        holds_after(self.stand(), before.map(KeyRow::stand))
+        holds_after(
+            self.removed_and_group(),
+            before.map(KeyRow::removed_and_group),
+        )
     }
 
-    fn stand(&self) -> (bool, &str) {
+    fn removed_and_group(&self) -> (bool, &str) {
         (self.removed, &self.group)
     }
 }
 
 /// Where a row is: file of the log, row of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct At {
+pub(crate) struct RowPlace {
     pub(crate) file: usize,
     pub(crate) row: usize,
 }
@@ -84,7 +87,7 @@ pub(crate) struct At {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
     /// As it is in the log, but for where its blocks are.
-    Row(At),
+    Row(RowPlace),
     /// A tombstone: the table was removed from this group.
     Tombstone { key: TableKey, group: String },
 }
@@ -95,7 +98,7 @@ pub(crate) fn kept(log: &[Vec<KeyRow>], merged: &HashSet<usize>) -> Vec<Kept> {
     let Some(place) = merged.iter().copied().max() else {
         return Vec::new();
     };
-    let mut touched: HashMap<&TableKey, Vec<At>> = HashMap::new();
+    let mut touched: HashMap<&TableKey, Vec<RowPlace>> = HashMap::new();
     for file in merged {
         for row in &log[*file] {
             touched.entry(&row.key).or_default();
@@ -104,7 +107,7 @@ pub(crate) fn kept(log: &[Vec<KeyRow>], merged: &HashSet<usize>) -> Vec<Kept> {
     for (file, rows) in log.iter().enumerate() {
         for (row, of) in rows.iter().enumerate() {
             if let Some(all) = touched.get_mut(&of.key) {
-                all.push(At { file, row });
+                all.push(RowPlace { file, row });
             }
         }
     }
@@ -120,10 +123,10 @@ fn kept_of_table(
     log: &[Vec<KeyRow>],
     merged: &HashSet<usize>,
     place: usize,
-    all: &[At],
+    all: &[RowPlace],
 ) -> Vec<Kept> {
-    let row = |at: At| &log[at.file][at.row];
-    let holding = |rows: &mut dyn Iterator<Item = At>, before: Option<At>| {
+    let row = |at: RowPlace| &log[at.file][at.row];
+    let holding = |rows: &mut dyn Iterator<Item = RowPlace>, before: Option<RowPlace>| {
         rows.fold(before, |before, at| {
             if row(at).holds_after(before.map(row)) {
                 Some(at)

@@ -18,15 +18,15 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// Segments in a remote store, and readers of the same bytes in memory.
-struct Lab {
+struct RemoteSegments {
     store: Store,
     entries: Vec<SegmentEntry>,
     truth: Vec<Arc<SegmentReader>>,
     folder: tempfile::TempDir,
 }
 
-impl Lab {
-    fn new(segments: usize, tables: u64) -> Lab {
+impl RemoteSegments {
+    fn new(segments: usize, tables: u64) -> RemoteSegments {
         let store = Store::in_memory();
         let all = sample_tables(segments as u64 * tables);
         let built: Vec<BuiltSegment> = all
@@ -36,7 +36,7 @@ impl Lab {
         for segment in &built {
             run(store.put(&segment.entry.path, segment.bytes.clone())).unwrap();
         }
-        Lab {
+        RemoteSegments {
             store,
             entries: built.iter().map(|it| it.entry.clone()).collect(),
             truth: built
@@ -138,8 +138,8 @@ fn read_something(reader: &SegmentReader, truth: &SegmentReader, pick: u64) {
 }
 
 /// Random reads of many threads; the most bytes that the cache had.
-fn read_at_random(lab: &Lab, cache: &SegmentCache, threads: u64, reads: u64) -> u64 {
-    let readers = lab.open(cache);
+fn read_at_random(remote: &RemoteSegments, cache: &SegmentCache, threads: u64, reads: u64) -> u64 {
+    let readers = remote.open(cache);
     std::thread::scope(|scope| {
         let threads = (0..threads).map(|thread| {
             let readers = &readers;
@@ -148,7 +148,7 @@ fn read_at_random(lab: &Lab, cache: &SegmentCache, threads: u64, reads: u64) -> 
                 for i in 0..reads {
                     let pick = noise(thread + 1, i);
                     let at = (pick >> 40) as usize % readers.len();
-                    read_something(&readers[at], &lab.truth[at], pick);
+                    read_something(&readers[at], &remote.truth[at], pick);
                     most = most.max(cache.bytes());
                 }
                 most
@@ -162,17 +162,24 @@ fn read_at_random(lab: &Lab, cache: &SegmentCache, threads: u64, reads: u64) -> 
 
 #[test]
 fn the_limit_is_kept_and_the_answers_are_right() {
-    let lab = Lab::new(6, 1500);
-    let largest = lab.entries.iter().map(|it| it.bytes).max().unwrap();
-    let limit = lab.hot() + largest + (64 << 10);
-    assert!(limit < lab.bytes() * 3 / 4, "{limit} of {}", lab.bytes());
-    let cache = lab.cache(limit);
-    let before = lab.store.counts();
-    let most = read_at_random(&lab, &cache, 6, 400);
-    let read = lab.store.counts().since(&before).bytes_read;
+    let remote = RemoteSegments::new(6, 1500);
+    let largest = remote.entries.iter().map(|it| it.bytes).max().unwrap();
+    let limit = remote.hot() + largest + (64 << 10);
+    assert!(
+        limit < remote.bytes() * 3 / 4,
+        "{limit} of {}",
+        remote.bytes()
+    );
+    let cache = remote.cache(limit);
+    let before = remote.store.counts();
+    let most = read_at_random(&remote, &cache, 6, 400);
+    let read = remote.store.counts().since(&before).bytes_read;
     assert!(most <= limit && most > limit / 2, "{most} of {limit}");
-    assert!(read > lab.bytes(), "some bytes went and came again: {read}");
-    let disk = on_disk(&lab.slot(0));
+    assert!(
+        read > remote.bytes(),
+        "some bytes went and came again: {read}"
+    );
+    let disk = on_disk(&remote.slot(0));
     assert!(
         disk <= limit + (256 << 10),
         "{disk} bytes on disk of {limit}"
@@ -180,53 +187,53 @@ fn the_limit_is_kept_and_the_answers_are_right() {
     // Nobody holds an old file any more, nor the descriptor of one.
     let fds = fs::read_dir("/proc/self/fd").into_iter().flatten();
     let links = fds.filter_map(|it| fs::read_link(it.ok()?.path()).ok());
-    let ours = links.filter(|it| it.starts_with(lab.folder.path()));
+    let ours = links.filter(|it| it.starts_with(remote.folder.path()));
     let deleted = ours.filter(|it| it.to_string_lossy().ends_with(" (deleted)"));
     assert_eq!(deleted.count(), 0);
 }
 
 #[test]
 fn a_limit_that_is_too_small_costs_requests_only() {
-    let lab = Lab::new(3, 700);
+    let remote = RemoteSegments::new(3, 700);
     for limit in [0, 1 << 20] {
-        let cache = lab.cache(limit);
-        let most = read_at_random(&lab, &cache, 1, 200);
+        let cache = remote.cache(limit);
+        let most = read_at_random(&remote, &cache, 1, 200);
         // The hot parts, and what one read needs.
-        let largest = lab.entries.iter().map(|it| it.bytes).max().unwrap();
-        assert!(most <= limit.max(lab.hot() + largest), "{most}");
-        read_at_random(&lab, &cache, 6, 100);
-        lab.compare(&lab.open(&cache));
+        let largest = remote.entries.iter().map(|it| it.bytes).max().unwrap();
+        assert!(most <= limit.max(remote.hot() + largest), "{most}");
+        read_at_random(&remote, &cache, 6, 100);
+        remote.compare(&remote.open(&cache));
     }
 }
 
 #[test]
 fn what_was_read_survives_the_process() {
-    let lab = Lab::new(3, 500);
-    let cache = lab.cache(u64::MAX);
-    lab.compare(&lab.open(&cache));
+    let remote = RemoteSegments::new(3, 500);
+    let cache = remote.cache(u64::MAX);
+    remote.compare(&remote.open(&cache));
     drop(cache);
-    let before = lab.store.counts();
-    let cache = lab.cache(u64::MAX);
-    assert!(cache.bytes() >= lab.hot());
-    let readers = lab.open(&cache);
-    lab.compare(&readers);
+    let before = remote.store.counts();
+    let cache = remote.cache(u64::MAX);
+    assert!(cache.bytes() >= remote.hot());
+    let readers = remote.open(&cache);
+    remote.compare(&readers);
     // Open twice, one file.
-    lab.compare(&lab.open(&cache));
-    let again = lab.store.counts().since(&before);
+    remote.compare(&remote.open(&cache));
+    let again = remote.store.counts().since(&before);
     assert_eq!((again.get, again.head, again.list), (0, 0, 0));
     drop((cache, readers));
     // A lower limit holds at once.
-    let cache = lab.cache(lab.entries[0].bytes);
-    assert!(cache.bytes() <= lab.entries[0].bytes);
-    assert!(files(&lab.slot(0)).len() < 3);
-    lab.compare(&lab.open(&cache));
+    let cache = remote.cache(remote.entries[0].bytes);
+    assert!(cache.bytes() <= remote.entries[0].bytes);
+    assert!(files(&remote.slot(0)).len() < 3);
+    remote.compare(&remote.open(&cache));
 }
 
 #[test]
 fn a_damaged_or_unfinished_file_is_read_again() {
-    let lab = Lab::new(1, 1500);
-    let path = || files(&lab.slot(0)).remove(0);
-    lab.compare(&lab.open(&lab.cache(u64::MAX)));
+    let remote = RemoteSegments::new(1, 1500);
+    let path = || files(&remote.slot(0)).remove(0);
+    remote.compare(&remote.open(&remote.cache(u64::MAX)));
     let size = fs::metadata(path()).unwrap().len();
     let damages: [&dyn Fn(); 6] = [
         &|| {
@@ -253,127 +260,135 @@ fn a_damaged_or_unfinished_file_is_read_again() {
             file.set_len(0).unwrap();
             file.set_len(size).unwrap();
         },
-        &|| fs::write(lab.slot(0).join("7.new"), "half").unwrap(),
+        &|| fs::write(remote.slot(0).join("7.new"), "half").unwrap(),
     ];
     for (which, damage) in damages.iter().enumerate() {
         damage();
-        let before = lab.store.counts();
-        let cache = lab.cache(u64::MAX);
-        lab.compare(&lab.open(&cache));
-        let read = lab.store.counts().since(&before).get;
+        let before = remote.store.counts();
+        let cache = remote.cache(u64::MAX);
+        remote.compare(&remote.open(&cache));
+        let read = remote.store.counts().since(&before).get;
         assert_eq!(read > 0, which < 5, "damage {which}");
-        assert_eq!(files(&lab.slot(0)).len(), 1);
+        assert_eq!(files(&remote.slot(0)).len(), 1);
         // It is whole again.
         drop(cache);
-        let before = lab.store.counts();
-        lab.compare(&lab.open(&lab.cache(u64::MAX)));
-        assert_eq!(lab.store.counts().since(&before).get, 0, "damage {which}");
+        let before = remote.store.counts();
+        remote.compare(&remote.open(&remote.cache(u64::MAX)));
+        assert_eq!(
+            remote.store.counts().since(&before).get,
+            0,
+            "damage {which}"
+        );
     }
 }
 
 #[test]
 fn processes_beside_each_other_have_files_of_their_own() {
-    let lab = Lab::new(2, 100);
-    let (one, two) = (lab.cache(u64::MAX), lab.cache(u64::MAX));
-    lab.compare(&lab.open(&one));
-    lab.compare(&lab.open(&two));
-    for slot in [lab.slot(0), lab.slot(1)] {
+    let remote = RemoteSegments::new(2, 100);
+    let (one, two) = (remote.cache(u64::MAX), remote.cache(u64::MAX));
+    remote.compare(&remote.open(&one));
+    remote.compare(&remote.open(&two));
+    for slot in [remote.slot(0), remote.slot(1)] {
         assert_eq!(files(&slot).len(), 2);
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&slot), mode(&files(&slot)[0])), (0o700, 0o600));
         assert_eq!(mode(slot.parent().unwrap()), 0o700);
     }
     // Somebody else's files stay, and those that a process has.
-    fs::write(lab.slot(1).join("notes.txt"), "mine").unwrap();
+    fs::write(remote.slot(1).join("notes.txt"), "mine").unwrap();
     drop(one);
-    let one = lab.cache(u64::MAX);
-    assert_eq!(files(&lab.slot(1)).len(), 3);
+    let one = remote.cache(u64::MAX);
+    assert_eq!(files(&remote.slot(1)).len(), 3);
     drop((one, two));
-    let before = lab.store.counts();
-    let one = lab.cache(u64::MAX);
-    lab.compare(&lab.open(&one));
-    assert_eq!(lab.store.counts().since(&before).get, 0);
-    assert_eq!(files(&lab.slot(1)), [lab.slot(1).join("notes.txt")]);
+    let before = remote.store.counts();
+    let one = remote.cache(u64::MAX);
+    remote.compare(&remote.open(&one));
+    assert_eq!(remote.store.counts().since(&before).get, 0);
+    assert_eq!(files(&remote.slot(1)), [remote.slot(1).join("notes.txt")]);
 }
 
 #[test]
 fn a_folder_that_cannot_be_written_is_an_error_or_does_without() {
-    let lab = Lab::new(2, 100);
-    let file = lab.folder.path().join("file");
+    let remote = RemoteSegments::new(2, 100);
+    let file = remote.folder.path().join("file");
     fs::write(&file, "").unwrap();
     let error = SegmentCache::open(&file, 1).unwrap_err();
     assert!(
         error.to_string().contains("the cache of segments at"),
         "{error}"
     );
-    let cache = lab.cache(0);
-    fs::remove_dir_all(lab.slot(0)).unwrap();
-    let readers = lab.open(&cache);
-    lab.compare(&readers);
+    let cache = remote.cache(0);
+    fs::remove_dir_all(remote.slot(0)).unwrap();
+    let readers = remote.open(&cache);
+    remote.compare(&readers);
     assert_eq!(cache.bytes(), 0);
     // It cannot be renewed either, if it goes later.
-    let cache = lab.cache(0);
-    let readers = lab.open(&cache);
-    lab.compare(&readers[..1]);
-    fs::remove_dir_all(lab.folder.path().join("cache")).unwrap();
-    lab.compare(&readers);
+    let cache = remote.cache(0);
+    let readers = remote.open(&cache);
+    remote.compare(&readers[..1]);
+    fs::remove_dir_all(remote.folder.path().join("cache")).unwrap();
+    remote.compare(&readers);
 }
 
 #[test]
 fn a_full_disk_is_read_past_until_it_has_room() {
-    let lab = Lab::new(3, 300);
-    let cache = lab.cache(u64::MAX);
+    let remote = RemoteSegments::new(3, 300);
+    let cache = remote.cache(u64::MAX);
     // The first is open and has some of its bytes, and the second is open.
-    let mut readers = lab.open(&cache)[..2].to_vec();
-    lab.compare(&readers[..1]);
+    let mut readers = remote.open(&cache)[..2].to_vec();
+    remote.compare(&readers[..1]);
     let before = cache.bytes();
     cache.fill_the_disk(true);
-    lab.compare(&readers);
+    remote.compare(&readers);
     assert!(!cache.is_written() && cache.bytes() <= before);
     // The third is opened while there is no room at all.
-    let third = SegmentReader::open_with(&lab.store, &lab.entries[2], Some(&cache));
+    let third = SegmentReader::open_with(&remote.store, &remote.entries[2], Some(&cache));
     readers.push(run(third).unwrap());
-    lab.compare(&readers);
+    remote.compare(&readers);
     readers[2].verify_bytes().unwrap();
     assert!(!cache.is_written());
     // While it is known to be full nothing is evicted for it, again and again.
     let kept = cache.bytes();
     cache.let_time_pass();
-    lab.compare(&readers);
+    remote.compare(&readers);
     assert_eq!(cache.bytes(), kept);
     assert!(!cache.is_written());
 
     cache.fill_the_disk(false);
     cache.let_time_pass();
-    lab.compare(&readers);
+    remote.compare(&readers);
     assert!(cache.is_written());
     // All are kept again, that of the third, too.
-    let before = lab.store.counts();
-    lab.compare(&readers);
-    assert_eq!(lab.store.counts().since(&before).get, 0);
-    assert_eq!(files(&lab.slot(0)).len(), 3);
+    let before = remote.store.counts();
+    remote.compare(&readers);
+    assert_eq!(remote.store.counts().since(&before).get, 0);
+    assert_eq!(files(&remote.slot(0)).len(), 3);
     drop(readers);
-    lab.compare(&lab.open(&cache));
-    assert_eq!(lab.store.counts().since(&before).get, 0);
+    remote.compare(&remote.open(&cache));
+    assert_eq!(remote.store.counts().since(&before).get, 0);
 }
 
 #[test]
 fn what_is_held_for_long_goes_with_its_file() {
-    let mut lab = Lab::new(2, 400);
+    let mut remote = RemoteSegments::new(2, 400);
     // One with a graph.
     let graph = SegmentSettings {
         graph_above: 100,
         ..settings()
     };
     let graph = build_segment(sample_tables(600), &graph).unwrap();
-    run(lab.store.put(&graph.entry.path, graph.bytes.clone())).unwrap();
-    lab.entries[0] = graph.entry.clone();
-    lab.truth[0] = SegmentReader::from_bytes(graph.bytes, &graph.entry).unwrap();
-    let cache = lab.cache(0);
-    let readers = lab.open(&cache);
-    lab.compare(&readers);
-    let file = cache.place(&lab.entries[0].path).unwrap().opened().unwrap();
-    read_something(&readers[0], &lab.truth[0], 4);
+    run(remote.store.put(&graph.entry.path, graph.bytes.clone())).unwrap();
+    remote.entries[0] = graph.entry.clone();
+    remote.truth[0] = SegmentReader::from_bytes(graph.bytes, &graph.entry).unwrap();
+    let cache = remote.cache(0);
+    let readers = remote.open(&cache);
+    remote.compare(&readers);
+    let file = cache
+        .place(&remote.entries[0].path)
+        .unwrap()
+        .opened()
+        .unwrap();
+    read_something(&readers[0], &remote.truth[0], 4);
     let old = Arc::downgrade(&file.current());
     assert!(
         old.upgrade()
@@ -382,8 +397,8 @@ fn what_is_held_for_long_goes_with_its_file() {
     let slice = file.slice(0..1000).unwrap();
     let copy = slice.to_vec();
     // The other one needs the room.
-    lab.compare(&readers[1..]);
+    remote.compare(&readers[1..]);
     assert!(old.upgrade().is_none());
     assert_eq!(slice.as_slice(), copy);
-    lab.compare(&readers);
+    remote.compare(&readers);
 }

@@ -214,23 +214,23 @@ fn forge(
 
 /// How far a forged segment gets.
 #[derive(Debug, PartialEq)]
-enum Fate {
+enum Outcome {
     Refused,
     Failing,
     Answering,
 }
 
 /// Reads everything that opens; answers may be anything, but no panic and no crash.
-fn survive(bytes: Vec<u8>, entry: &SegmentEntry) -> Fate {
+fn survive(bytes: Vec<u8>, entry: &SegmentEntry) -> Outcome {
     match open(bytes, entry) {
         Ok(reader) => match read_everything(&reader, &terms())
             .iter()
             .any(Result::is_err)
         {
-            true => Fate::Failing,
-            false => Fate::Answering,
+            true => Outcome::Failing,
+            false => Outcome::Answering,
         },
-        Err(_) => Fate::Refused,
+        Err(_) => Outcome::Refused,
     }
 }
 
@@ -256,7 +256,7 @@ fn hostile_bytes_do_not_panic() {
                 },
                 |_| (),
             );
-            opened += usize::from(survive(bytes, &entry) != Fate::Refused);
+            opened += usize::from(survive(bytes, &entry) != Outcome::Refused);
         }
     }
     assert!(opened > 30, "the test reaches beyond opening: {opened}");
@@ -267,7 +267,7 @@ fn hostile_contents_do_not_panic() {
     for segment in segments(40) {
         let refused = |change: fn(&mut Contents)| {
             let (bytes, entry) = forge(&segment, |_, _| (), change);
-            assert_ne!(survive(bytes, &entry), Fate::Answering);
+            assert_ne!(survive(bytes, &entry), Outcome::Answering);
         };
         refused(|c| c.dimensions = u32::MAX);
         refused(|c| c.dimensions += 1);

@@ -99,6 +99,25 @@ pub struct JoinPartner {
     pub evidence: String,
 }
 
+impl JoinsAnswer {
+    /// Of a table, or of its way to another, before its joins are looked up.
+    fn without_joins(
+        (lake, table): (&str, &str),
+        with: Option<&str>,
+        grant: &Grant,
+    ) -> JoinsAnswer {
+        JoinsAnswer {
+            table: table.to_owned(),
+            lake: lake.to_owned(),
+            snapshot: grant.view.snapshot.number,
+            with: with.map(str::to_owned),
+            partners: with.is_none().then(Vec::new),
+            path: with.is_some().then_some(None),
+            notes: Vec::new(),
+        }
+    }
+}
+
 impl JoinPartner {
     fn of(partner: Partner, shows_values: bool) -> JoinPartner {
         let direction = match partner.direction {
@@ -152,15 +171,7 @@ pub async fn joins(
     };
     let graphs = in_time(node, grant, grant.until).await?;
     let graphs = graphs.ok_or_else(|| Problem::unavailable(STILL_READ, "ask again soon"))?;
-    let mut answer = JoinsAnswer {
-        table: name.clone(),
-        lake: lake.clone(),
-        snapshot: grant.view.snapshot.number,
-        with: with.clone(),
-        partners: with.is_none().then(Vec::new),
-        path: with.is_some().then_some(None),
-        notes: Vec::new(),
-    };
+    let mut answer = JoinsAnswer::without_joins((&lake, &name), with.as_deref(), grant);
     if graphs.of_lake(&lake).is_none() {
         answer.notes.push(
             "the index does not know what joins in this lake: limn index finds out, of more than 10,000 tables with --join-tables N"

@@ -2,6 +2,7 @@
 //! how it ranks by words and by meaning alone.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use limn_segment::Field;
 use serde::Serialize;
@@ -11,7 +12,7 @@ use crate::answer::{Mode, Query, RankedTable};
 use crate::corpus::Corpus;
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
-use crate::inflected::languages;
+use crate::inflected::forms;
 use crate::lexical::Found;
 use crate::question::Question;
 use crate::searcher::{Candidates, Searcher};
@@ -91,11 +92,11 @@ pub fn explain(
     };
     let answer = &ranking.tables;
     let deep = searcher.candidates(&deep, 0)?.ranking.tables;
-    let forms = |term: &String| match query.mode {
-        Mode::Limn => forms(searcher.corpus(), &asked, term),
+    let terms = |term: &String| match query.mode {
+        Mode::Limn => looked_up_as(searcher.corpus(), &asked, term),
         Mode::Plain => Ok(vec![term.clone()]),
     };
-    let words = Words::of(&asked, &known, forms)?;
+    let words = Words::of(&asked, &known, terms)?;
     let standing = |name: &str| -> Result<Option<Standing>, RetrievalError> {
         let is_it = |it: &RankedTable| it.key.name == name || it.copies.iter().any(|at| at == name);
         let in_deep = deep.iter().position(is_it);
@@ -204,7 +205,7 @@ impl Words {
     fn of(
         question: &Question,
         found: &Found,
-        forms: impl Fn(&String) -> Result<Vec<String>, RetrievalError>,
+        terms: impl Fn(&String) -> Result<Vec<String>, RetrievalError>,
     ) -> Result<Words, RetrievalError> {
         let written = |term: &String| {
             let meant = found.meant.iter().find(|it| it.term == *term);
@@ -215,7 +216,7 @@ impl Words {
             meant.or(word).unwrap_or_else(|| term.clone())
         };
         let known = found.known.iter();
-        let known = known.map(|(term, _)| Ok((written(term), forms(term)?)));
+        let known = known.map(|(term, _)| Ok((written(term), terms(term)?)));
         Ok(Words {
             known: known.collect::<Result<_, RetrievalError>>()?,
             short: found.short.clone(),
@@ -264,16 +265,15 @@ fn number_of(corpus: &Corpus, name: &str) -> Option<u32> {
     u32::try_from(at).ok()
 }
 
-/// A term of a question, and the marked ones that it is looked up as in an index's languages.
-pub(super) fn forms(
+/// The terms that a term of a question is looked up as: itself, and its forms in the languages of
+/// the index.
+pub(super) fn looked_up_as(
     corpus: &Corpus,
     question: &Question,
     term: &str,
 ) -> Result<Vec<String>, RetrievalError> {
-    let marked = question
-        .spellings
-        .marked(term, languages(corpus, Deadline(None))?);
-    Ok([term.to_owned()].into_iter().chain(marked).collect())
+    let forms = forms(corpus, question, term, Deadline(None))?;
+    Ok(iter::once(term.to_owned()).chain(forms).collect())
 }
 
 /// The fields in which a table has one of these terms; [`SHARED`] where only texts that many tables

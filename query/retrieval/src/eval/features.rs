@@ -7,17 +7,17 @@ use limn_segment::{BlockKind, Field};
 use serde::Serialize;
 
 use super::EvalQuestion;
-use super::explain::forms;
+use super::explain::looked_up_as;
 use crate::answer::{Query, RankedTable};
 use crate::corpus::Corpus;
 use crate::error::RetrievalError;
 use crate::learned::{Features, Weights, own_name};
 use crate::lexical::Found;
 use crate::question::Question;
+use crate::scratch::TERM_BITS;
 use crate::searcher::{Candidates, Searcher};
 use crate::semantic::kind_cosines;
 use crate::shared::{Shared, shared};
-use crate::sums::HELD;
 
 /// Candidates of a question, at most.
 pub(super) const MOST: usize = 50;
@@ -155,12 +155,12 @@ fn held_by_field(
 ) -> Result<BTreeMap<u32, [u64; Field::ALL.len()]>, RetrievalError> {
     let none = [0; Field::ALL.len()];
     let mut held: BTreeMap<u32, _> = tables.iter().map(|it| (it.table, none)).collect();
-    let known = found.known.iter().take(HELD);
-    let forms = known.map(|(term, _)| forms(corpus, question, term));
-    let forms: Vec<Vec<String>> = forms.collect::<Result<_, _>>()?;
+    let known = found.known.iter().take(TERM_BITS);
+    let looked_up = known.map(|(term, _)| looked_up_as(corpus, question, term));
+    let looked_up: Vec<Vec<String>> = looked_up.collect::<Result<_, _>>()?;
     for (number, segment) in corpus.segments.iter().enumerate() {
         let is_own = |block: &&u32| shared.is_none_or(|it| !it.has(number, **block));
-        let terms = forms.iter().enumerate();
+        let terms = looked_up.iter().enumerate();
         for (at, term) in terms.flat_map(|(at, terms)| terms.iter().map(move |it| (at, it))) {
             for field in Field::ALL {
                 let mut visit = |blocks: &[u32], _: &[u32]| {

@@ -12,6 +12,7 @@
 //! embedding of the question unless [`EvalOptions::vectors_given`], and the judge where there is
 //! one; a table that is a candidate at several k is judged once.
 
+mod asking;
 mod bootstrap;
 mod explain;
 mod features;
@@ -23,16 +24,16 @@ mod tune;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::answer::{Mode, Query, RankedTable};
+use crate::answer::{Mode, Query};
 use crate::error::RetrievalError;
-use crate::judge::Verdicts;
 use crate::searcher::Searcher;
 
+use asking::Asking;
 use bootstrap::percentile;
 pub use bootstrap::{Interval, paired_bootstrap};
 pub use explain::{Explanation, Standing, explain};
@@ -174,6 +175,17 @@ pub struct Latency {
     pub p99: f64,
 }
 
+impl Latency {
+    /// Of some times, in any order.
+    fn of(mut times: Vec<f64>) -> Latency {
+        times.sort_unstable_by(f64::total_cmp);
+        Latency {
+            p50: percentile(&times, 0.50),
+            p99: percentile(&times, 0.99),
+        }
+    }
+}
+
 /// What was measured.
 #[derive(Debug, Clone, Serialize)]
 pub struct Evaluation {
@@ -214,35 +226,16 @@ pub fn evaluate(
             reason: "there is nothing to measure: give questions and at least one k".to_owned(),
         });
     };
-    let timed = if cuts.contains(&TIMED_K) {
-        TIMED_K
-    } else {
-        largest
-    };
-    let unjudged = || Mutex::new(Verdicts::of_one_measurement());
-    let verdicts: Vec<Mutex<Verdicts>> = questions.iter().map(|_| unjudged()).collect();
-    let query = |at: usize, k: usize, vector: Option<Vec<f32>>| Query {
-        text: questions[at].question.clone(),
-        k,
-        vector,
-        ..options.query.clone()
-    };
-    let ask = |at: usize, k: usize, vector: Option<Vec<f32>>| -> Result<_, RetrievalError> {
-        let mut known = verdicts[at].lock().unwrap_or_else(PoisonError::into_inner);
-        let ranked = searcher.rank_with(&query(at, k, vector), &mut known)?;
-        let tables = ranked.ranking.tables;
-        let graded = GradedAnswer::of(&tables, searcher.table_count());
-        let tables = tables.into_iter();
-        let found = tables.flat_map(|table| names(table, &questions[at]));
-        Ok((found.collect::<Vec<String>>(), graded, ranked.vector))
-    };
+    let timed = cuts.iter().find(|k| **k == TIMED_K);
+    let timed = timed.copied().unwrap_or(largest);
+    let asking = Asking::new(searcher, questions, &options.query);
     let embed = |at: usize| searcher.embed(&questions[at].question);
     let given: Option<Vec<Vec<f32>>> = options
         .vectors_given
         .then(|| in_parallel(questions.len(), options.threads, embed))
         .transpose()?;
     // The first question pays for pages and dictionaries that are touched for the first time.
-    let first = query(0, timed, given.as_ref().map(|given| given[0].clone()));
+    let first = asking.query(0, timed, given.as_ref().map(|given| given[0].clone()));
     searcher.rank(&Query {
         judge: None,
         ..first
@@ -252,14 +245,12 @@ pub fn evaluate(
     let asked = in_parallel(questions.len(), options.threads, |at| {
         let began = Instant::now();
         let vector = given.as_ref().map(|given| given[at].clone());
-        let (found, graded, vector) = ask(at, timed, vector)?;
+        let (found, graded, vector) = asking.ask(at, timed, vector)?;
         options.asked();
         Ok((began.elapsed().as_secs_f64() * 1e3, vector, (found, graded)))
     })?;
     let seconds = start.elapsed().as_secs_f64();
 
-    let mut times: Vec<f64> = asked.iter().map(|(time, ..)| *time).collect();
-    times.sort_unstable_by(f64::total_cmp);
     let mut by_k = BTreeMap::new();
     let (mut mrr, mut run, mut found_at) = (0.0, Vec::new(), BTreeMap::new());
     for &k in &cuts {
@@ -269,7 +260,7 @@ pub fn evaluate(
             in_parallel(questions.len(), options.threads, |at| {
                 // None where there was nothing to search.
                 let vector = Some(asked[at].1.clone()).filter(|it| !it.is_empty());
-                Ok(ask(at, k, vector)?.0)
+                Ok(asking.ask(at, k, vector)?.0)
             })?
         };
         by_k.insert(k, shares(questions, &found));
@@ -286,6 +277,23 @@ pub fn evaluate(
     let graded: Vec<GradedAnswer> = graded
         .map(|(question, (.., (found, graded)))| graded.asked(question, found))
         .collect();
+    let missing = missing_tables(searcher, questions);
+    let evaluation = Evaluation {
+        questions: questions.len(),
+        grades: (options.query.mode == Mode::Limn).then(|| Grades::of(&graded)),
+        k: by_k,
+        mrr,
+        kinds: kinds::by_kind(questions, &found_at),
+        latency_ms: Latency::of(asked.iter().map(|(time, ..)| *time).collect()),
+        questions_per_s: questions.len() as f64 / seconds.max(1e-9),
+        gold_tables_missing: missing.len(),
+        missing_tables: missing,
+    };
+    Ok((evaluation, run))
+}
+
+/// The names of gold tables that the index does not hold, sorted.
+fn missing_tables(searcher: &Searcher, questions: &[EvalQuestion]) -> Vec<String> {
     let gold: HashSet<&str> = questions
         .iter()
         .flat_map(|question| question.tables.iter().map(String::as_str))
@@ -294,33 +302,7 @@ pub fn evaluate(
     let missing = gold.into_iter().filter(|name| !names.contains(name));
     let mut missing: Vec<String> = missing.map(str::to_owned).collect();
     missing.sort_unstable();
-    let evaluation = Evaluation {
-        questions: questions.len(),
-        grades: (options.query.mode == Mode::Limn).then(|| Grades::of(&graded)),
-        k: by_k,
-        mrr,
-        kinds: kinds::by_kind(questions, &found_at),
-        latency_ms: Latency {
-            p50: percentile(&times, 0.50),
-            p99: percentile(&times, 0.99),
-        },
-        questions_per_s: questions.len() as f64 / seconds.max(1e-9),
-        gold_tables_missing: missing.len(),
-        missing_tables: missing,
-    };
-    Ok((evaluation, run))
-}
-
-/// The names by which a result counts: those gold tables that it is, or has among its copies; else
-/// its own.
-fn names(table: RankedTable, question: &EvalQuestion) -> Vec<String> {
-    let is_gold = |name: &String| question.tables.contains(name);
-    let gold: Vec<String> = table.copies.into_iter().filter(is_gold).collect();
-    let own = gold.is_empty() || is_gold(&table.key.name);
-    own.then_some(table.key.name)
-        .into_iter()
-        .chain(gold)
-        .collect()
+    missing
 }
 
 /// Runs `work` for 0..count on several threads; results in order, or the first error met.

@@ -9,8 +9,8 @@ use crate::TRACE;
 use crate::corpus::{Corpus, DEAD};
 use crate::error::RetrievalError;
 use crate::scoring::Formula;
+use crate::scratch::Scratch;
 use crate::semantic::NearBlock;
-use crate::sums::Scratch;
 
 /// A block among plain mode's candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

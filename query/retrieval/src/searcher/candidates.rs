@@ -1,21 +1,25 @@
 //! From a question to its ranking, before a judge.
 
+use std::iter;
+
 use super::Searcher;
 use crate::answer::{Mode, Query, RankedTable, Ranking};
 use crate::aside::originals_first;
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::grade::Grading;
-use crate::joined::{SOUGHT, bring_joined};
+use crate::joined::{JoinedBy, SOUGHT, bring_joined};
+use crate::known_joins::KnownJoins;
 use crate::learned::Weights;
 use crate::lexical::{Found, score_blocks, score_tables};
 use crate::notes::of_words;
 use crate::question::Question;
 use crate::ranking::{Ranked, Request, rank_plain, rank_tables};
 use crate::scoring::{Formula, alpha_of_values};
+use crate::scratch::Scratch;
 use crate::selection::Filter;
+use crate::shares::Terms;
 use crate::spelling::corrected;
-use crate::sums::Scratch;
 
 /// The ranking of a question, and what it was made with.
 pub(crate) struct Candidates {
@@ -71,7 +75,7 @@ impl Searcher {
         };
         let keep = kept.max(if joins.is_some() { SOUGHT } else { 0 });
         let asked = (query, filter.as_ref(), keep);
-        let mut scratch = self.take_scratch();
+        let mut scratch = self.scratch.take();
         let close = |vector: Vec<f32>| {
             let request = self.request(asked, &vector, None);
             let near = request.first_nearest(formula)?;
@@ -93,40 +97,24 @@ impl Searcher {
             Mode::Limn => rank_tables(&request, (&found, &scratch), near)?,
         };
         let terms = request.terms();
-        let key = |table: u32| {
-            self.corpus
-                .key(&self.corpus.tables[table as usize])
-                .to_key()
-        };
-        let ranked = &mut outcome.ranked;
-        let joined = joins.map(|joins| {
-            originals_first(joins, (&found, &scratch, &question), key, ranked);
-            bring_joined(joins, (&found, &scratch), key, ranked)
-        });
-        ranked.truncate(kept);
-        let joined = joined.into_iter().flatten().map(Some);
-        // The first table is brought by nothing.
-        let mut joined = std::iter::once(None).chain(joined);
+        let known = (&found, &scratch, &question);
+        let joined = joins.map(|joins| self.follow_joins(joins, known, &mut outcome.ranked));
+        outcome.ranked.truncate(kept);
         let mut notes = of_words(&found, self.corpus.values());
         let place = filter.as_ref().map(Filter::place).unwrap_or_default();
         let is_known = !found.known.is_empty() || !found.short.is_empty();
         let tables = if outcome.is_worth_showing(self.snapshot.dimensions, is_known) {
             let known = (query, &found, &scratch, &question);
-            let ranked = outcome.ranked.into_iter();
-            ranked
-                .map(|ranked| RankedTable {
-                    joined: joined.next().flatten(),
-                    shares: terms.shares(&ranked),
-                    ..self.graded(ranked, known, filter.as_ref())
-                })
-                .collect()
+            let ranked = (outcome.ranked, joined.unwrap_or_default());
+            self.tables_of(ranked, &terms, known, filter.as_ref())
         } else {
             notes.push(format!(
                 "nothing relevant was found{place}: no table has a word of the question, and no text is close to it in meaning"
             ));
             Vec::new()
         };
-        self.give_back(scratch);
+        self.scratch
+            .give_back(scratch, self.most_numbers(query.mode));
         let ranking = Ranking {
             tables,
             notes,
@@ -140,6 +128,38 @@ impl Searcher {
             question,
             place,
         })
+    }
+
+    /// Moves what joins the first table of a ranking right behind it, and originals before what is
+    /// kept aside. Gives the joins of the tables behind the first, in their order.
+    fn follow_joins(
+        &self,
+        joins: &KnownJoins,
+        (found, scratch, question): (&Found, &Scratch, &Question),
+        ranked: &mut [Ranked],
+    ) -> Vec<JoinedBy> {
+        let tables = &self.corpus.tables;
+        let key = |table: u32| self.corpus.key(&tables[table as usize]).to_key();
+        originals_first(joins, (found, scratch, question), key, ranked);
+        bring_joined(joins, (found, scratch), key, ranked)
+    }
+
+    /// The tables of a ranking with what is to be said of each.
+    fn tables_of(
+        &self,
+        (ranked, joined): (Vec<Ranked>, Vec<JoinedBy>),
+        terms: &Terms,
+        known: (&Query, &Found, &Scratch, &Question),
+        filter: Option<&Filter>,
+    ) -> Vec<RankedTable> {
+        // The first table is brought by nothing.
+        let mut joined = iter::once(None).chain(joined.into_iter().map(Some));
+        let tables = ranked.into_iter().map(|ranked| RankedTable {
+            joined: joined.next().flatten(),
+            shares: terms.shares(&ranked),
+            ..self.graded(ranked, known, filter)
+        });
+        tables.collect()
     }
 
     /// What of a query ranks tables: as far as is known without what its words found, or by all.
@@ -295,17 +315,19 @@ impl Searcher {
         })
     }
 
-    fn take_scratch(&self) -> Scratch {
-        self.scratch
-            .lock()
-            .ok()
-            .and_then(|mut pool| pool.pop())
-            .unwrap_or_default()
-    }
-
-    fn give_back(&self, scratch: Scratch) {
-        if let Ok(mut pool) = self.scratch.lock() {
-            pool.push(scratch);
+    /// For how many numbers a question's scratch may have room and be kept. What is kept serves the
+    /// whole index, also where this searcher sees little of it.
+    fn most_numbers(&self, mode: Mode) -> usize {
+        let segments = self.snapshot.segments.iter();
+        match mode {
+            Mode::Limn => {
+                let tables: usize = segments.map(|it| it.tables as usize).sum();
+                2 * tables.max(self.corpus.tables.len())
+            }
+            Mode::Plain => {
+                let blocks: usize = segments.map(|it| it.blocks as usize).sum();
+                blocks.max(self.corpus.blocks)
+            }
         }
     }
 }

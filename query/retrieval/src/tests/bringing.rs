@@ -22,7 +22,7 @@ use super::{snapshot, table};
 use crate::{Query, Searcher};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Manner {
+enum Behaviour {
     Serves,
     Fails,
     Hangs,
@@ -30,19 +30,19 @@ enum Manner {
 
 /// A store in memory that can be set to fail reads, or to let them hang until it is set otherwise.
 #[derive(Debug)]
-struct Moody {
+struct ControlledStore {
     inner: InMemory,
-    manner: watch::Sender<Manner>,
+    behaviour: watch::Sender<Behaviour>,
 }
 
-impl fmt::Display for Moody {
+impl fmt::Display for ControlledStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.fmt(f)
     }
 }
 
 #[async_trait]
-impl ObjectStore for Moody {
+impl ObjectStore for ControlledStore {
     async fn put_opts(&self, at: &Path, load: PutPayload, opts: PutOptions) -> Result<PutResult> {
         self.inner.put_opts(at, load, opts).await
     }
@@ -56,12 +56,12 @@ impl ObjectStore for Moody {
     }
 
     async fn get_opts(&self, at: &Path, options: GetOptions) -> Result<GetResult> {
-        let mut manner = self.manner.subscribe();
-        let manner = *manner
-            .wait_for(|manner| *manner != Manner::Hangs)
+        let mut behaviour = self.behaviour.subscribe();
+        let behaviour = *behaviour
+            .wait_for(|behaviour| *behaviour != Behaviour::Hangs)
             .await
             .unwrap();
-        if manner == Manner::Fails {
+        if behaviour == Behaviour::Fails {
             return Err(object_store::Error::PermissionDenied {
                 path: at.to_string(),
                 source: "injected".into(),
@@ -90,20 +90,20 @@ impl ObjectStore for Moody {
     }
 }
 
-struct Ground {
-    store: Arc<Moody>,
+struct Fixture {
+    store: Arc<ControlledStore>,
     index: IndexStore,
     published: Snapshot,
     folder: tempfile::TempDir,
 }
 
-impl Ground {
+impl Fixture {
     /// Three segments, each of which has more than opening reads, and more hashes of texts than a
     /// chunk: questions read them, since all tables have the same contexts.
-    async fn new() -> Ground {
-        let store = Arc::new(Moody {
+    async fn new() -> Fixture {
+        let store = Arc::new(ControlledStore {
             inner: InMemory::new(),
-            manner: watch::Sender::new(Manner::Serves),
+            behaviour: watch::Sender::new(Behaviour::Serves),
         });
         let index = IndexStore::new(Store::over(store.clone()));
         let mut published = snapshot();
@@ -125,7 +125,7 @@ impl Ground {
             assert!(entry.bytes > entry.hot + (64 << 10));
             published.segments.push(entry);
         }
-        Ground {
+        Fixture {
             store,
             index,
             published,
@@ -133,8 +133,8 @@ impl Ground {
         }
     }
 
-    fn is(&self, manner: Manner) {
-        self.store.manner.send_replace(manner);
+    fn set_behaviour(&self, behaviour: Behaviour) {
+        self.store.behaviour.send_replace(behaviour);
     }
 
     async fn open(&self, cache: u64) -> Arc<Searcher> {
@@ -158,32 +158,32 @@ async fn on_a_thread<T: Send + 'static>(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_fails_is_asked_again_and_what_is_brought_is_not_asked_for() {
-    let ground = Ground::new().await;
-    let searcher = ground.open(64 << 20).await;
+    let fixture = Fixture::new().await;
+    let searcher = fixture.open(64 << 20).await;
     let rank = |searcher: &Searcher| searcher.rank(&Query::new("river7 fish"));
 
-    ground.is(Manner::Fails);
+    fixture.set_behaviour(Behaviour::Fails);
     on_a_thread(&searcher, Searcher::bring).await;
     assert!(!searcher.corpus().is_shared(usize::MAX));
     let error = on_a_thread(&searcher, rank).await.unwrap_err().to_string();
     assert!(error.contains(".seg"), "{error}");
 
-    ground.is(Manner::Serves);
+    fixture.set_behaviour(Behaviour::Serves);
     let first = on_a_thread(&searcher, rank).await.unwrap();
     assert_eq!(first.tables.len(), Query::new("x").k);
     on_a_thread(&searcher, Searcher::bring).await;
     assert!(searcher.corpus().is_shared(usize::MAX));
 
-    ground.is(Manner::Fails);
+    fixture.set_behaviour(Behaviour::Fails);
     let again = on_a_thread(&searcher, rank).await.unwrap();
     assert_eq!(super::bits(&again), super::bits(&first));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_waits_for_what_is_brought() {
-    let mut ground = Ground::new().await;
-    let searcher = ground.open(64 << 20).await;
-    ground.is(Manner::Hangs);
+    let mut fixture = Fixture::new().await;
+    let searcher = fixture.open(64 << 20).await;
+    fixture.set_behaviour(Behaviour::Hangs);
     let bringing = tokio::task::spawn_blocking({
         let searcher = Arc::clone(&searcher);
         move || searcher.bring()
@@ -191,13 +191,13 @@ async fn nobody_waits_for_what_is_brought() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert!(!bringing.is_finished());
     // A snapshot without anything new is opened meanwhile, and says what it has.
-    ground.published.number += 1;
-    let next = searcher.open_after(&ground.index, ground.published.clone());
+    fixture.published.number += 1;
+    let next = searcher.open_after(&fixture.index, fixture.published.clone());
     let next = tokio::time::timeout(Duration::from_secs(30), next).await;
     let next = next.expect("it must not wait").unwrap();
     assert_eq!(next.table_count(), 4500);
     assert!(!bringing.is_finished());
-    ground.is(Manner::Serves);
+    fixture.set_behaviour(Behaviour::Serves);
     let brought = tokio::time::timeout(Duration::from_secs(30), bringing).await;
     brought.expect("it must end").unwrap();
     assert!(searcher.corpus().is_shared(usize::MAX));
@@ -205,11 +205,11 @@ async fn nobody_waits_for_what_is_brought() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_brought_for_which_the_cache_has_no_room() {
-    let ground = Ground::new().await;
-    let searcher = ground.open(100 << 10).await;
-    let before = ground.index.store.counts();
+    let fixture = Fixture::new().await;
+    let searcher = fixture.open(100 << 10).await;
+    let before = fixture.index.store.counts();
     on_a_thread(&searcher, Searcher::bring).await;
-    assert_eq!(ground.index.store.counts().since(&before).get, 0);
+    assert_eq!(fixture.index.store.counts().since(&before).get, 0);
     assert!(!searcher.corpus().is_shared(usize::MAX));
     let rank = |searcher: &Searcher| searcher.rank(&Query::new("river7 fish"));
     assert!(

@@ -22,8 +22,8 @@ use super::{key, opened};
 use crate::deadline::Deadline;
 use crate::lexical::score_tables;
 use crate::question::Question;
+use crate::scratch::Scratch;
 use crate::semantic::nearest;
-use crate::sums::Scratch;
 use crate::{Query, Searcher};
 
 const DIMENSIONS: usize = 384;

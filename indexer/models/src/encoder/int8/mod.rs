@@ -193,8 +193,8 @@ impl Network {
         }
     }
 
-    /// One encoder layer, in place on `scratch.states`. Rows meet in attention only: before and
-    /// after it, one thread may have the first ones and another the rest.
+    /// One encoder layer, in place on `scratch.states`. Rows see each other in attention only:
+    /// before and after it, one thread may have the first ones and another the rest.
     fn layer(&self, layer: &Layer, lengths: &[usize], scratch: &mut Scratch) {
         let Scratch {
             states,
@@ -202,7 +202,7 @@ impl Network {
             attended,
             attention,
             first,
-            hands: [one, other],
+            threads: [one, other],
         } = scratch;
         let hidden = self.shape.hidden;
         let (first, is_split) = (*first, *first * hidden < states.len());
@@ -232,10 +232,16 @@ impl Network {
     }
 
     /// Queries, keys and values of some rows.
-    fn project(&self, layer: &Layer, states: &[f32], projected: &mut [f32], hand: &mut Hand) {
-        let Hand {
+    fn project(
+        &self,
+        layer: &Layer,
+        states: &[f32],
+        projected: &mut [f32],
+        own: &mut ThreadScratch,
+    ) {
+        let ThreadScratch {
             ready, quantized, ..
-        } = hand;
+        } = own;
         let states = match (self.shape.normalises_first(), &layer.attention_norm) {
             (true, Some(norm)) => self.normalized(states, norm, ready),
             _ => states,
@@ -246,11 +252,17 @@ impl Network {
     }
 
     /// What comes after attention, of some rows.
-    fn take_in(&self, layer: &Layer, states: &mut [f32], attended: &mut [f32], hand: &mut Hand) {
+    fn take_in(
+        &self,
+        layer: &Layer,
+        states: &mut [f32],
+        attended: &mut [f32],
+        own: &mut ThreadScratch,
+    ) {
         let (cpu, hidden) = (self.cpu, self.shape.hidden);
         let (first, epsilon) = (self.shape.normalises_first(), self.shape.norm_epsilon);
-        cpu.quantize(attended, hidden, &mut hand.quantized);
-        cpu.multiply(&hand.quantized, &layer.merge, attended);
+        cpu.quantize(attended, hidden, &mut own.quantized);
+        cpu.multiply(&own.quantized, &layer.merge, attended);
         match &layer.attention_norm {
             Some(norm) if !first => cpu.normalize(states, Some(attended), norm, epsilon),
             _ => cpu.add(states, attended),
@@ -259,7 +271,7 @@ impl Network {
             .chunks_mut(self.inner_tokens * hidden)
             .zip(attended.chunks_mut(self.inner_tokens * hidden))
         {
-            self.inner(layer, states, narrow, hand);
+            self.inner(layer, states, narrow, own);
             match first {
                 false => cpu.normalize(states, Some(narrow), &layer.norm, epsilon),
                 true => cpu.add(states, narrow),
@@ -268,13 +280,13 @@ impl Network {
     }
 
     /// The inner layer of some rows, into `narrow`.
-    fn inner(&self, layer: &Layer, states: &[f32], narrow: &mut [f32], hand: &mut Hand) {
-        let Hand {
+    fn inner(&self, layer: &Layer, states: &[f32], narrow: &mut [f32], own: &mut ThreadScratch) {
+        let ThreadScratch {
             ready,
             wide,
             gated,
             quantized,
-        } = hand;
+        } = own;
         let (cpu, shape) = (self.cpu, &self.shape);
         let tokens = states.len() / shape.hidden;
         let states = match shape.normalises_first() {
@@ -319,9 +331,9 @@ impl Network {
             false => tokens,
         };
         let parts = [scratch.first, tokens - scratch.first];
-        for (hand, tokens) in scratch.hands.iter_mut().zip(parts) {
+        for (own, tokens) in scratch.threads.iter_mut().zip(parts) {
             let tokens = tokens.min(self.inner_tokens);
-            hand.wide.resize(tokens * self.shape.widened(), 0.0);
+            own.wide.resize(tokens * self.shape.widened(), 0.0);
         }
     }
 }
@@ -364,11 +376,12 @@ struct Scratch {
     /// How many rows are the first thread's.
     first: usize,
     /// What each thread has for itself.
-    hands: [Hand; 2],
+    threads: [ThreadScratch; 2],
 }
 
+/// What one thread computes in.
 #[derive(Default)]
-struct Hand {
+struct ThreadScratch {
     /// States normalised, where they themselves stay.
     ready: Vec<f32>,
     /// The inner layer of a few tokens.

@@ -229,6 +229,46 @@ enum Activation {
     Gelu,
 }
 
+/// Sequences laid out for the kernels, one after the other.
+struct Batch {
+    tokens: Vec<u32>,
+    /// By token, its place in its sequence.
+    position_of: Vec<u32>,
+    places: Vec<Sequence>,
+    /// By run of [`QUERIES`] tokens that one block attends to: their sequence, and the first.
+    sequence_of: Vec<u32>,
+    query_of: Vec<u32>,
+    /// Tokens of the longest sequence, at least 1.
+    longest: usize,
+}
+
+impl Batch {
+    fn of(sequences: &[Vec<u32>]) -> Batch {
+        let mut batch = Batch {
+            tokens: Vec::new(),
+            position_of: Vec::new(),
+            places: Vec::new(),
+            sequence_of: Vec::new(),
+            query_of: Vec::new(),
+            longest: 1,
+        };
+        for (at, sequence) in sequences.iter().enumerate() {
+            batch.longest = batch.longest.max(sequence.len());
+            batch.places.push(Sequence {
+                first: batch.tokens.len() as u32,
+                length: sequence.len() as u32,
+            });
+            for query in (0..sequence.len()).step_by(QUERIES) {
+                batch.sequence_of.push(at as u32);
+                batch.query_of.push(query as u32);
+            }
+            batch.tokens.extend(sequence);
+            batch.position_of.extend(0..sequence.len() as u32);
+        }
+        batch
+    }
+}
+
 impl Encoder {
     /// Uploads a network that [`suits`].
     pub fn new(
@@ -264,22 +304,14 @@ impl Encoder {
     /// Unit vectors of the sequences, computed together.
     fn forward(&mut self, sequences: &[Vec<u32>]) -> Result<Vec<Vec<f32>>, GpuError> {
         let gpu = Arc::clone(&self.gpu);
-        let (mut tokens, mut position_of) = (Vec::<u32>::new(), Vec::<u32>::new());
-        let (mut places, mut sequence_of, mut query_of) = (Vec::new(), Vec::new(), Vec::new());
-        let mut longest = 1;
-        for (at, sequence) in sequences.iter().enumerate() {
-            longest = longest.max(sequence.len());
-            places.push(Sequence {
-                first: tokens.len() as u32,
-                length: sequence.len() as u32,
-            });
-            for query in (0..sequence.len()).step_by(QUERIES) {
-                sequence_of.push(at as u32);
-                query_of.push(query as u32);
-            }
-            tokens.extend(sequence);
-            position_of.extend(0..sequence.len() as u32);
-        }
+        let Batch {
+            tokens,
+            position_of,
+            places,
+            sequence_of,
+            query_of,
+            longest,
+        } = Batch::of(sequences);
         let count = tokens.len();
         let scratch = &mut self.scratch;
         let states = scratch.states.place::<f32>(&gpu, count * HIDDEN)?;

@@ -192,7 +192,7 @@ fn groups(sizes: &[(u32, u32)], policy: &Policy) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn tiers_cascade_and_worn_members_take_the_smaller_ones_along() {
+fn tiers_cascade_and_bloated_members_take_the_smaller_ones_along() {
     let of = |sizes: &[(u32, u32)]| groups(sizes, &Policy::default());
     assert!(of(&[(10, 0), (10, 0), (10, 0), (10, 0)]).is_empty());
     assert_eq!(of(&[(10, 0); 5]), [["s0", "s1", "s2", "s3", "s4"]]);
@@ -217,8 +217,11 @@ fn nothing_grows_beyond_the_maximum() {
         assert!(groups(&sizes, &Policy::full()).is_empty());
     }
     // Larger ones than any merge makes lose what is dead, each alone.
-    let worn = vec![(2 * max, max / 2); 3];
-    assert_eq!(groups(&worn, &Policy::default()), [["s0"], ["s1"], ["s2"]]);
+    let bloated = vec![(2 * max, max / 2); 3];
+    assert_eq!(
+        groups(&bloated, &Policy::default()),
+        [["s0"], ["s1"], ["s2"]]
+    );
     let all: Vec<(u32, u32)> = (1..40).map(|i| (i * max / 40, 0)).collect();
     for policy in [Policy::default(), Policy::full()] {
         for merge in plan(&snapshot(&all), &policy) {

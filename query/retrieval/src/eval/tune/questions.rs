@@ -33,7 +33,7 @@ enum LineError {
 
 /// What is known of the tables of a question.
 #[derive(Debug, Default)]
-struct Said {
+struct Labels {
     right: BTreeSet<String>,
     wrong: BTreeSet<String>,
 }
@@ -41,7 +41,7 @@ struct Said {
 /// What was read, by the text of the question: a question that comes twice counts once.
 #[derive(Debug, Default)]
 pub struct TuningQuestions {
-    said: BTreeMap<String, Said>,
+    labels: BTreeMap<String, Labels>,
 }
 
 /// What takes no part in tuning, and why.
@@ -84,13 +84,13 @@ impl TuningQuestions {
     /// How many questions there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.said.len()
+        self.labels.len()
     }
 
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.said.is_empty()
+        self.labels.is_empty()
     }
 
     fn add(&mut self, line: &str) -> Result<(), LineError> {
@@ -102,12 +102,12 @@ impl TuningQuestions {
         }
         let text = |it: &serde_json::Value| it.as_str().map(str::to_owned);
         let verdict = line.verdict.as_ref().and_then(text);
-        let said = self.said.entry(question.to_owned()).or_default();
+        let labels = self.labels.entry(question.to_owned()).or_default();
         match (verdict.as_deref(), line.table.as_ref().and_then(text)) {
-            (Some("right"), Some(table)) => drop(said.right.insert(table)),
-            (Some("wrong"), Some(table)) => drop(said.wrong.insert(table)),
+            (Some("right"), Some(table)) => drop(labels.right.insert(table)),
+            (Some("wrong"), Some(table)) => drop(labels.wrong.insert(table)),
             _ => match line.tables {
-                Some(tables) => said.right.extend(tables),
+                Some(tables) => labels.right.extend(tables),
                 None => return Err(LineError::WithoutTables),
             },
         }
@@ -118,10 +118,10 @@ impl TuningQuestions {
     pub(super) fn settled(&self) -> (Vec<(&str, Vec<&str>)>, LeftOut) {
         let mut left_out = LeftOut::default();
         let mut settled = Vec::new();
-        for (question, said) in &self.said {
-            let contradicting = said.right.intersection(&said.wrong).count();
+        for (question, labels) in &self.labels {
+            let contradicting = labels.right.intersection(&labels.wrong).count();
             left_out.contradicting += contradicting;
-            let right = said.right.difference(&said.wrong).map(String::as_str);
+            let right = labels.right.difference(&labels.wrong).map(String::as_str);
             let right: Vec<&str> = right.collect();
             match right.is_empty() {
                 true => {

@@ -15,9 +15,9 @@ const MOST: usize = 1 << 16;
 /// Of one that leaves tables out, of which a node may hold hundreds.
 const MOST_OF_A_VIEW: usize = 1 << 10;
 
-/// As what a word was looked for.
+/// What a word was looked up as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Looked {
+pub(crate) enum LookUp {
     /// As a term.
     Term,
     /// As a form of a word in another language.
@@ -36,50 +36,50 @@ pub(crate) enum Looked {
     ShortForm,
 }
 
-/// The words.
-pub(crate) struct Absent {
-    words: Mutex<HashSet<(Looked, TextHash)>>,
+/// Words that no table has.
+pub(crate) struct AbsentWords {
+    words: Mutex<HashSet<(LookUp, TextHash)>>,
     most: usize,
 }
 
-impl Absent {
+impl AbsentWords {
     /// None, of a whole corpus.
-    pub(crate) fn of_all() -> Absent {
-        Absent {
+    pub(crate) fn of_all() -> AbsentWords {
+        AbsentWords {
             words: Mutex::default(),
             most: MOST,
         }
     }
 
     /// None, of a corpus that leaves tables out.
-    pub(crate) fn of_a_view() -> Absent {
-        Absent {
+    pub(crate) fn of_a_view() -> AbsentWords {
+        AbsentWords {
             most: MOST_OF_A_VIEW,
-            ..Absent::of_all()
+            ..AbsentWords::of_all()
         }
     }
 
     /// What the words take at most.
     pub(crate) fn bytes(&self) -> usize {
         // A set has up to twice as many places as words, each with a byte of its own.
-        2 * self.most * (size_of::<(Looked, TextHash)>() + 1)
+        2 * self.most * (size_of::<(LookUp, TextHash)>() + 1)
     }
 
     /// Whether a word was looked for in vain.
-    pub(crate) fn has(&self, word: &str, looked: Looked) -> bool {
-        self.words().contains(&(looked, TextHash::of(word)))
+    pub(crate) fn has(&self, word: &str, look_up: LookUp) -> bool {
+        self.words().contains(&(look_up, TextHash::of(word)))
     }
 
     /// Remembers a word.
-    pub(crate) fn add(&self, word: &str, looked: Looked) {
+    pub(crate) fn add(&self, word: &str, look_up: LookUp) {
         let mut words = self.words();
         if words.len() >= self.most {
             words.clear();
         }
-        words.insert((looked, TextHash::of(word)));
+        words.insert((look_up, TextHash::of(word)));
     }
 
-    fn words(&self) -> MutexGuard<'_, HashSet<(Looked, TextHash)>> {
+    fn words(&self) -> MutexGuard<'_, HashSet<(LookUp, TextHash)>> {
         // A poisoned lock guards a set to which words are added whole.
         self.words.lock().unwrap_or_else(PoisonError::into_inner)
     }
