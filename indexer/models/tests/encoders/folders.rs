@@ -242,7 +242,8 @@ fn a_folder_that_is_no_encoder_is_one_clear_line() {
     assert!(nowhere.contains("/nowhere/at/all") && nowhere.contains("no such folder"));
 }
 
-fn set(folder: &Path, key: &str, value: Value) {
+/// Changes a value of `config.json`.
+pub(super) fn set(folder: &Path, key: &str, value: Value) {
     let file = folder.join("config.json");
     let mut config: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     config[key] = value;
