@@ -9,6 +9,7 @@ pub mod answers;
 pub mod azurite;
 pub mod catalog;
 pub mod certificates;
+pub mod encoder;
 pub mod faulty;
 pub mod google;
 pub mod ground;

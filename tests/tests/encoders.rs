@@ -4,12 +4,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use limn_models::{Devices, Embedder, Encoder, EncoderFolder, EncoderOverrides};
+use limn_tests::encoder::write_bert;
 use limn_tests::node::{Node, escaped};
 use limn_tests::{Run, limn, limn_command, repository, run, text};
 use serde_json::json;
 use tempfile::TempDir;
 
 const QUESTION: &str = "secchi depth of lakes";
+/// The most numbers that a vector may have.
+const WIDEST: usize = 1024;
 
 /// The example lake, and folders of encoders with random weights beside an index.
 struct Ground {
@@ -187,6 +191,83 @@ fn fewer_dimensions_are_remembered() {
     refused(&too_many, &["65", "expected 1 to 64"]);
     let named = ground.index("hashed-words", &["--embedder-dimensions", "32"]);
     refused(&named, &["--embedder-dimensions"]);
+}
+
+#[test]
+fn vectors_of_1024_numbers_are_the_same_in_both_arithmetics() {
+    let folder = TempDir::new().unwrap();
+    write_bert(folder.path(), WIDEST);
+    let load = |arithmetic: &str| -> Encoder {
+        let card = json!({"arithmetic": arithmetic}).to_string();
+        fs::write(folder.path().join("limn.json"), card).unwrap();
+        let opened = EncoderFolder::open(folder.path(), EncoderOverrides::default(), None);
+        opened.unwrap().load(&Devices::default()).unwrap()
+    };
+    let (integers, floats) = (load("int8"), load("f32"));
+    let long = "monthly river depth of lakes by region ".repeat(20);
+    let texts = [
+        QUESTION,
+        "orders of customers by month",
+        "",
+        "7",
+        long.as_str(),
+    ];
+    let cosine = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>();
+    let vectors = integers.embed(&texts).unwrap();
+    for ((text, one), other) in texts
+        .iter()
+        .zip(&vectors)
+        .zip(floats.embed(&texts).unwrap())
+    {
+        assert_eq!((one.len(), other.len()), (WIDEST, WIDEST));
+        let near = cosine(one, &other);
+        assert!((0.99..1.001).contains(&near), "{text:?}: {near}");
+    }
+    let between = cosine(&vectors[0], &vectors[1]);
+    assert!(between < 0.95, "other texts are as near: {between}");
+}
+
+#[test]
+fn an_index_of_1024_dimensions_takes_no_encoder_of_64_and_the_other_way_round() {
+    let ground = Ground::new();
+    let (wide, narrow) = (ground.at("wide"), ground.at("bert"));
+    write_bert(Path::new(&wide), WIDEST);
+    ground.index(&wide, &[]).code_is(0);
+    let index = ground.at("index");
+    let snapshots = limn(&["snapshots", "--index", &index, "--json"]).ok();
+    let id = snapshots[0]["embedder"].as_str().unwrap();
+    assert!(id.starts_with("encoder:bert-1x1024@"), "{snapshots}");
+    let whole = limn(&["verify", "--index", &index, "--json"]).ok();
+    assert_eq!(whole["problems"], json!([]), "{whole}");
+    let found = ground.search(&[]).ok();
+    assert_eq!(found["results"][0]["table"], "hydrology/secchi", "{found}");
+    let by_meaning = ground.search(&["--alpha", "0"]).ok();
+    let results = by_meaning["results"].as_array().unwrap();
+    assert!(results.len() > 1, "{by_meaning}");
+    for hit in results {
+        let cosine = hit["cosine"].as_f64().unwrap();
+        assert!(cosine.abs() < 1.001, "{by_meaning}");
+    }
+    assert_ne!(results[0]["cosine"], results[1]["cosine"], "{by_meaning}");
+    let says = [
+        "encoder:bert-1x1024@",
+        "encoder:bert-3x64@",
+        &narrow,
+        "64 dimensions, and the index has 1024",
+        "limn index --embedder",
+    ];
+    refused(&ground.search(&["--embedder", &narrow]), &says);
+
+    let other = Ground::new();
+    other.index(&other.at("bert"), &[]).code_is(0);
+    let says = [
+        "encoder:bert-3x64@",
+        "encoder:bert-1x1024@",
+        &wide,
+        "1024 dimensions, and the index has 64",
+        "limn index --embedder",
+    ];
+    refused(&other.search(&["--embedder", &wide]), &says);
 }
 
 #[test]

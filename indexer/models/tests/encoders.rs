@@ -2,6 +2,7 @@
 //! with the same files: `tests/reference/encoders.py` makes both. The weights are random numbers.
 
 mod folders;
+mod properties;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -9,6 +9,7 @@ mod folders;
 mod following;
 mod judge;
 mod languages;
+mod pinned;
 mod properties;
 mod restricted;
 mod selection;

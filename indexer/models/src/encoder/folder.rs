@@ -11,12 +11,14 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::misfit::invalid;
+use super::names::Tensors;
 use super::read::{EXPECTED, WEIGHTS, bounded, needed, unreadable};
 use super::sentence::Beside;
-use super::shape::Family;
+use super::shape::{Family, Shape};
+use super::tensors::{TensorError, TensorFile};
 use super::tokens::TextTokens;
 use super::{Arithmetic, Description, Encoder, Parts, config};
-use crate::files::verify::{hex, sha256_known};
+use crate::files::verify::{hex, is_known, sha256_known};
 use crate::{Devices, ModelError, ModelId};
 
 /// How the ids of such encoders begin.
@@ -75,8 +77,9 @@ impl EncoderFolder {
         needed(&folder.join(CONFIG), config::read).is_ok()
     }
 
-    /// Reads what is in a folder, but for the weights, which are only hashed. `stamps` names a file
-    /// in which hashes are remembered by path, size and time of change.
+    /// Reads what is in a folder, but for the weights, which are only hashed, and their word matrix
+    /// looked through. `stamps` names a file in which hashes are remembered by path, size and time
+    /// of change.
     ///
     /// # Errors
     /// [`ModelError::InvalidModel`] names the file that is missing or does not fit and what was
@@ -108,6 +111,10 @@ impl EncoderFolder {
         let (rows, window) = (description.shape.vocabulary, description.window);
         let tokens = TextTokens::load(&tokenizer, &name, rows, window)?;
         beside.check_prefixes(&description, &tokens)?;
+        // Once, when all of the file is read in any case.
+        if !is_known(&weights, stamps) {
+            check_words(&weights, &description.shape)?;
+        }
         let hash =
             |path: &Path| sha256_known(path, stamps).map_err(|error| unreadable(path, &error));
         let hashes = [hash(&config)?, hash(&tokenizer)?, hash(&weights)?];
@@ -157,6 +164,16 @@ impl EncoderFolder {
             devices,
         )
     }
+}
+
+/// Refuses a word matrix with a number that is not finite. Loading leaves it in the file, and looks
+/// at the other tensors only.
+fn check_words(weights: &Path, shape: &Shape) -> Result<(), ModelError> {
+    let misfit = |error: TensorError| invalid(weights, error.to_string());
+    let mut file = TensorFile::open(weights).map_err(misfit)?;
+    let words = Tensors::of(&mut file, shape).map_err(misfit)?.words();
+    let checked = file.check_finite(&words, shape.vocabulary, shape.hidden);
+    checked.map_err(misfit)
 }
 
 /// An id that changes whenever vectors may.

@@ -45,3 +45,46 @@ pub(crate) fn unit(mut vector: Vec<f32>) -> Vec<f32> {
     }
     vector
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// States of some tokens, the numbers of each, and how many of a vector's are kept.
+    fn pooled() -> impl Strategy<Value = (usize, Vec<Vec<f32>>, usize)> {
+        (1_usize..24).prop_flat_map(|width| {
+            let state = prop::collection::vec(-4.0_f32..4.0, width);
+            (Just(width), prop::collection::vec(state, 1..12), 1..=width)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_vector_is_of_the_mean_or_the_first_state(
+            (width, states, dimensions) in pooled(),
+        ) {
+            let flat = states.concat();
+            for pooling in [Pooling::Mean, Pooling::First] {
+                let read = match pooling {
+                    Pooling::Mean => &states[..],
+                    Pooling::First => &states[..1],
+                };
+                let number = |place: usize| {
+                    let sum = read.iter().map(|state| f64::from(state[place])).sum::<f64>();
+                    sum / read.len() as f64
+                };
+                let right: Vec<f64> = (0..dimensions).map(number).collect();
+                let length = right.iter().map(|x| x * x).sum::<f64>().sqrt();
+                prop_assume!(length > 1e-2);
+                let found = pooling.pool(&flat, width, dimensions);
+                prop_assert_eq!(found.len(), dimensions);
+                for (found, right) in found.iter().zip(&right) {
+                    let off = (f64::from(*found) - right / length).abs();
+                    prop_assert!(off < 1e-4, "{:?} is off by {}", pooling, off);
+                }
+            }
+        }
+    }
+}

@@ -26,6 +26,8 @@ use serde::Deserialize;
 
 /// A header is a few kilobytes; more than this is no safetensors file.
 const LONGEST_HEADER: u64 = 16 << 20;
+/// Bytes of a matrix that are looked through at a time: a multiple of any number's.
+const PART: u64 = 1 << 20;
 
 /// Why the tensors of a file are not those of an encoder.
 #[derive(Debug, thiserror::Error)]
@@ -87,6 +89,11 @@ pub(super) enum TensorError {
     /// A tensor lies beyond the end of the file.
     #[error("its tensor {0} is cut off: the file is too short")]
     CutOff(String),
+    /// A tensor has a number that makes vectors without numbers.
+    #[error(
+        "its tensor {0} has a number that is not finite (NaN or infinity); expected finite weights"
+    )]
+    NotFinite(String),
     /// The library of the float engine refuses a tensor.
     #[error("its tensors cannot be used: {0}")]
     Engine(String),
@@ -134,6 +141,19 @@ impl Kind {
         match self {
             Self::F32 => 4,
             Self::F16 | Self::Bf16 => 2,
+        }
+    }
+
+    /// Whether all of the numbers are finite. It looks at every one, so that it does so at many at
+    /// a time.
+    fn are_finite(self, bytes: &[u8]) -> bool {
+        match self {
+            Self::F32 => (bytes.as_chunks::<4>().0.iter())
+                .fold(true, |all, it| all & f32::from_le_bytes(*it).is_finite()),
+            Self::F16 => (bytes.as_chunks::<2>().0.iter())
+                .fold(true, |all, it| all & f16::from_le_bytes(*it).is_finite()),
+            Self::Bf16 => (bytes.as_chunks::<2>().0.iter())
+                .fold(true, |all, it| all & bf16::from_le_bytes(*it).is_finite()),
         }
     }
 
@@ -223,7 +243,7 @@ impl TensorFile {
         self.tensors.contains_key(name)
     }
 
-    /// The numbers of a tensor of that very shape.
+    /// The numbers of a tensor of that very shape, all of them finite.
     pub fn floats(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, TensorError> {
         let Place { range, kind } = self.place(name, shape)?;
         let mut bytes = vec![0; (range.end - range.start) as usize];
@@ -233,9 +253,39 @@ impl TensorFile {
             name: name.to_owned(),
             cause,
         })?;
+        if !kind.are_finite(&bytes) {
+            return Err(TensorError::NotFinite(name.to_owned()));
+        }
         let mut numbers = vec![0.0; bytes.len() / kind.size()];
         kind.write(&bytes, &mut numbers);
         Ok(numbers)
+    }
+
+    /// Refuses a matrix with a number that is not finite, without holding it in memory.
+    pub fn check_finite(
+        &mut self,
+        name: &str,
+        rows: usize,
+        width: usize,
+    ) -> Result<(), TensorError> {
+        let Place { range, kind } = self.place(name, &[rows, width])?;
+        let unread = |cause| TensorError::Unread {
+            name: name.to_owned(),
+            cause,
+        };
+        let sought = self.file.seek(SeekFrom::Start(range.start));
+        sought.map_err(unread)?;
+        let mut left = range.end - range.start;
+        let mut part = vec![0; left.min(PART) as usize];
+        while left > 0 {
+            let bytes = &mut part[..left.min(PART) as usize];
+            self.file.read_exact(bytes).map_err(unread)?;
+            if !kind.are_finite(bytes) {
+                return Err(TensorError::NotFinite(name.to_owned()));
+            }
+            left -= bytes.len() as u64;
+        }
+        Ok(())
     }
 
     /// A matrix, left in the file: for one of which little is looked at.
@@ -350,6 +400,41 @@ mod tests {
             let mut row = [0.0; 2];
             file.mapped(name, 1, 2).unwrap().row(0, &mut row);
             assert_eq!(row, right);
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_refused_wherever_they_are() {
+        // Of 32 bits, the last one begins a second part.
+        const ROWS: usize = PART as usize / 4 + 1;
+        let bytes_of = |kind: Kind, number: f32| match kind {
+            Kind::F32 => number.to_le_bytes().to_vec(),
+            Kind::F16 => f16::from_f32(number).to_le_bytes().to_vec(),
+            Kind::Bf16 => bf16::from_f32(number).to_le_bytes().to_vec(),
+        };
+        for (word, kind) in [("F32", Kind::F32), ("F16", Kind::F16), ("BF16", Kind::Bf16)] {
+            let length = ROWS * kind.size();
+            let header = format!(
+                r#"{{"a":{{"dtype":"{word}","shape":[{ROWS},1],"data_offsets":[0,{length}]}}}}"#
+            );
+            let outcomes = |at: usize, number: f32| {
+                let mut numbers = vec![0; length];
+                let place = at * kind.size()..(at + 1) * kind.size();
+                numbers[place].copy_from_slice(&bytes_of(kind, number));
+                let mut opened = open(&file(&header, &numbers)).unwrap();
+                let read = opened.floats("a", &[ROWS, 1]).map(|_| ());
+                [read, opened.check_finite("a", ROWS, 1)]
+            };
+            for at in [0, 7, ROWS - 1] {
+                for number in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+                    for outcome in outcomes(at, number) {
+                        assert!(says(outcome, "tensor a has a number that is not finite"));
+                    }
+                }
+                for number in [65504.0, -65504.0, 6e-8, -0.0] {
+                    assert!(outcomes(at, number).iter().all(Result::is_ok), "{number}");
+                }
+            }
         }
     }
 

@@ -109,27 +109,14 @@ pub(crate) fn sha256(path: &Path) -> io::Result<String> {
 /// The SHA-256 of a file: as it is remembered in the file of stamps where size and time of change
 /// are the same as then, else computed, and remembered if that can be written.
 pub(crate) fn sha256_known(path: &Path, stamps_file: Option<&Path>) -> io::Result<String> {
-    let metadata = fs::metadata(path)?;
-    let modified = metadata.modified().ok();
-    let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let (Some(stamps_file), Some(modified)) = (stamps_file, modified) else {
+    let (Some(stamps_file), Some(mut stamp)) = (stamps_file, unhashed(path)?) else {
         return sha256(path);
     };
-    let mut stamps: BTreeMap<String, Stamp> = fs::read(stamps_file)
-        .ok()
-        .and_then(|json| serde_json::from_slice(&json).ok())
-        .unwrap_or_default();
-    let key = path.to_string_lossy().into_owned();
-    let mut stamp = Stamp {
-        bytes: metadata.len(),
-        modified_ns: modified.as_nanos(),
-        sha256: String::new(),
-    };
-    let same =
-        |known: &&Stamp| (known.bytes, known.modified_ns) == (stamp.bytes, stamp.modified_ns);
-    if let Some(known) = stamps.get(&key).filter(same) {
+    let mut stamps = stamps_of(stamps_file);
+    if let Some(known) = remembered(&stamps, path, &stamp) {
         return Ok(known.sha256.clone());
     }
+    let key = path.to_string_lossy().into_owned();
     stamp.sha256 = sha256(path)?;
     let hash = stamp.sha256.clone();
     // Files that no longer exist are forgotten.
@@ -149,6 +136,44 @@ pub(crate) fn sha256_known(path: &Path, stamps_file: Option<&Path>) -> io::Resul
         }
     }
     Ok(hash)
+}
+
+/// Whether [`sha256_known`] remembers the file's SHA-256, and so need not read it.
+pub(crate) fn is_known(path: &Path, stamps_file: Option<&Path>) -> bool {
+    let (Some(stamps_file), Ok(Some(stamp))) = (stamps_file, unhashed(path)) else {
+        return false;
+    };
+    remembered(&stamps_of(stamps_file), path, &stamp).is_some()
+}
+
+/// A file's size and time of change; `None` where its time is not to be had.
+fn unhashed(path: &Path) -> io::Result<Option<Stamp>> {
+    let metadata = fs::metadata(path)?;
+    let modified = metadata.modified().ok();
+    let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    Ok(modified.map(|modified| Stamp {
+        bytes: metadata.len(),
+        modified_ns: modified.as_nanos(),
+        sha256: String::new(),
+    }))
+}
+
+/// What a file of stamps holds; nothing where it cannot be read.
+fn stamps_of(file: &Path) -> BTreeMap<String, Stamp> {
+    let json = fs::read(file).ok();
+    json.and_then(|json| serde_json::from_slice(&json).ok())
+        .unwrap_or_default()
+}
+
+/// The stamp of a file that is as it was then.
+fn remembered<'a>(
+    stamps: &'a BTreeMap<String, Stamp>,
+    path: &Path,
+    now: &Stamp,
+) -> Option<&'a Stamp> {
+    let known = stamps.get(&*path.to_string_lossy())?;
+    let is_same = (known.bytes, known.modified_ns) == (now.bytes, now.modified_ns);
+    is_same.then_some(known)
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

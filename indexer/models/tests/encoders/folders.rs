@@ -242,7 +242,8 @@ fn a_folder_that_is_no_encoder_is_one_clear_line() {
     assert!(nowhere.contains("/nowhere/at/all") && nowhere.contains("no such folder"));
 }
 
-fn set(folder: &Path, key: &str, value: Value) {
+/// Changes a value of `config.json`.
+pub(super) fn set(folder: &Path, key: &str, value: Value) {
     let file = folder.join("config.json");
     let mut config: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     config[key] = value;
@@ -256,4 +257,93 @@ fn files_for_other_libraries_are_no_encoders() {
     set(decoder.path(), "model_type", json!("llama"));
     assert!(!EncoderFolder::is_one(decoder.path()));
     assert!(!EncoderFolder::is_one(Path::new("/nowhere")));
+}
+
+/// Puts a number at the end of a tensor, as the file writes numbers.
+fn set_last(file: &Path, tensor: &str, number: f32) {
+    let mut bytes = fs::read(file).unwrap();
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let header: Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+    let tensor = &header[tensor];
+    let number = match tensor["dtype"].as_str().unwrap() {
+        "F32" => number.to_le_bytes().to_vec(),
+        "F16" => half::f16::from_f32(number).to_le_bytes().to_vec(),
+        "BF16" => half::bf16::from_f32(number).to_le_bytes().to_vec(),
+        other => panic!("{other}"),
+    };
+    let end = 8 + length + tensor["data_offsets"][1].as_u64().unwrap() as usize;
+    bytes[end - number.len()..end].copy_from_slice(&number);
+    fs::write(file, bytes).unwrap();
+}
+
+#[test]
+fn weights_that_are_not_finite_are_refused_by_name() {
+    const OF_BERT: [&str; 4] = [
+        "embeddings.word_embeddings.weight",
+        "embeddings.position_embeddings.weight",
+        "encoder.layer.1.attention.self.key.weight",
+        "encoder.layer.0.output.LayerNorm.bias",
+    ];
+    const OF_MODERNBERT: [&str; 4] = [
+        "embeddings.tok_embeddings.weight",
+        "embeddings.norm.weight",
+        "layers.1.attn.Wqkv.weight",
+        "final_norm.weight",
+    ];
+    let numbers = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+    for name in ALL {
+        let tensors = match name {
+            "modernbert" => OF_MODERNBERT,
+            _ => OF_BERT,
+        };
+        for (tensor, number) in tensors.into_iter().zip(numbers) {
+            for arithmetic in ["int8", "f32"] {
+                let folder = copy(name);
+                write(
+                    folder.path(),
+                    "limn.json",
+                    &json!({"arithmetic": arithmetic}),
+                );
+                set_last(&folder.path().join("model.safetensors"), tensor, number);
+                let error = load(folder.path()).map(|_| ()).unwrap_err().to_string();
+                let said = format!("its tensor {tensor} has a number that is not finite");
+                assert!(
+                    error.contains("model.safetensors") && error.contains(&said),
+                    "{name} {arithmetic}: {error}"
+                );
+                assert_eq!(error.lines().count(), 1, "{error}");
+            }
+        }
+        // What no vector depends on may be anything.
+        let unused = copy(name);
+        if name != "modernbert" {
+            let weights = unused.path().join("model.safetensors");
+            set_last(&weights, "pooler.dense.weight", f32::NAN);
+            load(unused.path()).unwrap();
+        }
+    }
+}
+
+/// The word matrix is looked through when the file is hashed: a hash that is remembered is one of a
+/// file that was.
+#[test]
+fn a_store_remembers_no_hash_of_words_that_are_not_finite() {
+    let (store, folder) = (tempfile::tempdir().unwrap(), copy("xlm-roberta"));
+    let weights = folder.path().join("model.safetensors");
+    let whole = fs::read(&weights).unwrap();
+    let open = || {
+        let store = ModelStore::at(store.path());
+        store.encoder_folder(folder.path(), EncoderOverrides::default())
+    };
+    set_last(&weights, "embeddings.word_embeddings.weight", f32::NAN);
+    for _ in 0..2 {
+        let error = open().unwrap_err().to_string();
+        assert!(error.contains("word_embeddings"), "{error}");
+    }
+    fs::write(&weights, whole).unwrap();
+    assert_eq!(
+        open().unwrap().id(),
+        super::open(&fixture("xlm-roberta")).unwrap().id()
+    );
+    assert!(store.path().join(".encoders.json").is_file());
 }

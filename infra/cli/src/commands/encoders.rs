@@ -149,12 +149,7 @@ async fn find(snapshot: &Snapshot, place: &EncoderPlace) -> anyhow::Result<Encod
     for folder in candidates(snapshot, place) {
         match open(&folder, Some(snapshot.dimensions)).await {
             Ok(opened) if opened.id().as_str() == id => return Ok(opened),
-            Ok(opened) => failures.push(format!(
-                "{} holds '{}'",
-                folder.display(),
-                opened.id().as_str()
-            )),
-            Err(error) => failures.push(format!("{error:#}")),
+            other => failures.push(held(&folder, other, snapshot.dimensions).await),
         }
     }
     if failures.is_empty() {
@@ -164,6 +159,26 @@ async fn find(snapshot: &Snapshot, place: &EncoderPlace) -> anyhow::Result<Encod
         "the index was made with encoder '{id}', which is not found: {}; name the folder that made it with --embedder FOLDER, or index the lake again with `limn index --embedder FOLDER --index` another",
         one_line(&failures.join("; "))
     )
+}
+
+/// What a folder holds instead of the encoder of an index whose vectors have so many numbers, as it
+/// was `opened` for that many.
+async fn held(folder: &Path, opened: anyhow::Result<EncoderFolder>, dimensions: usize) -> String {
+    // Cut to the index's numbers it would seem to have as many.
+    if let Ok(own) = open(folder, None).await
+        && own.record().dimensions != dimensions
+    {
+        return format!(
+            "{} holds '{}', whose vectors have {} dimensions, and the index has {dimensions}",
+            folder.display(),
+            own.id(),
+            own.record().dimensions
+        );
+    }
+    match opened {
+        Ok(opened) => format!("{} holds '{}'", folder.display(), opened.id()),
+        Err(error) => format!("{error:#}"),
+    }
 }
 
 fn nowhere(id: &str) -> String {

@@ -67,7 +67,7 @@ pub(super) struct Network {
 
 impl Network {
     /// Puts packed weights onto the devices. A GPU computes networks of the default model's sizes;
-    /// others are computed by the processor, and the log says so.
+    /// others are computed by the processor, as [`is_on_gpu`](Self::is_on_gpu) says.
     ///
     /// # Errors
     /// [`ModelError::OutOfMemory`] or [`ModelError::Compute`] where a GPU does not take the
@@ -86,12 +86,6 @@ impl Network {
             })?),
             false => None,
         };
-        #[cfg(any(feature = "cuda", test))]
-        if on_gpus.is_none() && !devices.gpu_names().is_empty() {
-            tracing::warn!(
-                "{id} is computed by the processor: GPUs compute encoders of the default's sizes only"
-            );
-        }
         #[cfg(not(any(feature = "cuda", test)))]
         let _ = (id, devices);
         Ok(Self {
