@@ -183,7 +183,7 @@ pub fn batch_by_shard<'scope>(
             let full = || waiting.overflow(limits.most_stashed);
             std::iter::from_fn(full)
                 .map(|batch| (epoch, batch))
-                .collect()
+                .collect::<Vec<_>>()
         },
         |epoch, waiting| waiting.end().map(move |batch| (epoch, batch)),
     )

@@ -53,7 +53,7 @@ impl<'a> StructColumns<'a> {
         let lists: Option<&ListArray> = self.column(name)?;
         let items = lists.map(|lists| {
             let items = lists.values().as_any().downcast_ref::<StructArray>();
-            item(Of(
+            item(StructColumns(
                 items.ok_or_else(|| column_error(name, "holds no structs"))?
             ))
         });
@@ -65,7 +65,7 @@ impl<'a> StructColumns<'a> {
 
     /// A column of structs, if there is one.
     pub(super) fn one(&self, name: &str) -> Result<Option<StructColumns<'a>>, FormatError> {
-        Ok(self.column(name)?.map(Of))
+        Ok(self.column(name)?.map(StructColumns))
     }
 
     /// A column of lists of texts.
