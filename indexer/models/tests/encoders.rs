@@ -366,7 +366,7 @@ fn a_store_remembers_hashes_and_notices_changes() {
     };
     let first = open();
     assert_eq!(open(), first);
-    assert!(store.path().join(".encoders.json").is_file());
+    assert!(store.path().join(".encoders-2.json").is_file());
     let weights = folder.path().join("model.safetensors");
     let mut bytes = fs::read(&weights).unwrap();
     bytes.push(0);

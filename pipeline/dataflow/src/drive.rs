@@ -50,17 +50,17 @@ enum Part {
 }
 
 /// The workers of a process that leads, alive until they are [ended](Self::end) or dropped.
-pub struct Dataflow {
+pub struct Workers {
     job: Arc<Job>,
     /// The first worker's first.
-    workers: Vec<mpsc::Sender<Turn>>,
+    turns: Vec<mpsc::Sender<Turn>>,
     epochs_in_flight: u64,
     /// Dropped after the senders: the workers learn that no round follows.
     waking: Waking,
     ended: oneshot::Receiver<Result<(), PipelineError>>,
 }
 
-/// Ends the job when a round is dropped before its end: the dataflow's threads would go on.
+/// Ends the job when a round is dropped before its end: the workers would go on.
 struct GivenUp(Option<Arc<Fatal>>);
 
 impl Drop for GivenUp {
@@ -71,9 +71,9 @@ impl Drop for GivenUp {
     }
 }
 
-impl Dataflow {
-    /// Starts this process's workers. In a cluster the dataflow is that of all processes, and this
-    /// one leads.
+impl Workers {
+    /// Starts this process's workers. In a cluster they are some of all processes', and this one
+    /// leads.
     ///
     /// # Errors
     /// Threads cannot be started.
@@ -82,11 +82,11 @@ impl Dataflow {
         cluster: Option<&Cluster>,
         epochs_in_flight: u64,
     ) -> Result<Self, PipelineError> {
-        let (workers, ended) = start_workers(&job, cluster)?;
+        let (turns, ended) = start_workers(&job, cluster)?;
         Ok(Self {
             waking: Waking(Arc::clone(&job.sleepers)),
             job,
-            workers,
+            turns,
             epochs_in_flight,
             ended,
         })
@@ -106,8 +106,7 @@ impl Dataflow {
     /// run is stopped.
     ///
     /// # Errors
-    /// The first error of any stage. The dataflow is then dropped on all workers; what was
-    /// published stays.
+    /// The first error of any stage. The workers then end; what was published stays.
     pub async fn round(
         &mut self,
         stages: Arc<Stages>,
@@ -122,7 +121,7 @@ impl Dataflow {
             progress: Arc::clone(progress),
             done,
         });
-        begin(&self.workers, &stages, lead, &self.job);
+        begin(&self.turns, &stages, lead, &self.job);
         let driven = driven.await.ok();
         given_up.0 = None;
         match driven {
@@ -135,19 +134,19 @@ impl Dataflow {
         }
     }
 
-    /// Ends the dataflow, on all processes.
+    /// Ends the workers, on all processes.
     ///
     /// # Errors
     /// As [`round`](Self::round).
     pub async fn end(self) -> Result<(), PipelineError> {
         let Self {
             job,
-            workers,
+            turns,
             waking,
             mut ended,
             ..
         } = self;
-        drop(workers);
+        drop(turns);
         drop(waking);
         wait_for_end(&job, &mut ended).await
     }
@@ -164,18 +163,19 @@ pub async fn serve_epochs(
     stages: &Arc<Stages>,
     epochs: Epochs,
 ) -> Result<(), PipelineError> {
-    let (workers, mut ended) = start_workers(job, Some(cluster))?;
-    begin(&workers, stages, Part::Follow(Box::new(epochs)), job);
-    drop(workers);
+    let (turns, mut ended) = start_workers(job, Some(cluster))?;
+    begin(&turns, stages, Part::Follow(Box::new(epochs)), job);
+    drop(turns);
+    job.sleepers.wake();
     wait_for_end(job, &mut ended).await
 }
 
 /// Begins a round on all workers; the first has a part of its own.
-fn begin(workers: &[mpsc::Sender<Turn>], stages: &Arc<Stages>, first: Part, job: &Job) {
+fn begin(turns: &[mpsc::Sender<Turn>], stages: &Arc<Stages>, first: Part, job: &Job) {
     let parts = [first]
         .into_iter()
         .chain(std::iter::repeat_with(|| Part::Work));
-    for (worker, part) in workers.iter().zip(parts) {
+    for (worker, part) in turns.iter().zip(parts) {
         let stages = Arc::clone(stages);
         // A worker that has ended has left an error.
         let _ = worker.send(Turn { stages, part });
@@ -308,10 +308,6 @@ fn take_turn(worker: &mut Worker, job: &Job, turn: Turn, mut graph: Option<&mut 
     let (send, published) = mpsc::channel();
     let inputs = build(worker, job, &turn.stages, send);
     let done = inputs.done.clone();
-    // Before its first step a dataflow looks complete. It cannot be while this worker has inputs.
-    while done.done() && !job.fatal.is_set() {
-        step(worker, true);
-    }
     let mut driven = None;
     match (turn.part, &mut graph) {
         (Part::Lead(round), Some(graph)) => {

@@ -347,7 +347,7 @@ impl Opening {
         )
     }
 
-    /// What the dataflow has from its beginning to its end.
+    /// What the rounds of a session share.
     pub fn job(&self, terms: &Terms) -> Arc<Job> {
         let (stop, fatal) = (self.options.stop.clone(), Arc::clone(&self.fatal));
         Arc::new(Job::new(terms, stop, fatal))

@@ -13,7 +13,7 @@ use limn_segment::{Compacted, Policy, PublishError, SegmentError};
 
 use crate::cluster::Cluster;
 use crate::cluster::totals::Totals;
-use crate::drive::{Dataflow, Driven, serve_epochs};
+use crate::drive::{Driven, Workers, serve_epochs};
 use crate::error::PipelineError;
 use crate::plan::Epochs;
 use crate::publish::PublishedEpoch;
@@ -51,12 +51,12 @@ impl Round {
         Ok(cluster.end(self.opening.totals(stages)).await)
     }
 
-    /// Lists the lake and indexes what changed. The dataflow is `kept` for the next round; that of
-    /// an earlier one is used again.
+    /// Lists the lake and indexes what changed. The workers are `kept` for the next round; those of
+    /// an earlier one are used again.
     ///
     /// # Errors
     /// Those of [`index_lake`](crate::index_lake).
-    pub async fn carry_out(self, kept: &mut Option<Dataflow>) -> Result<Report, PipelineError> {
+    pub async fn carry_out(self, kept: &mut Option<Workers>) -> Result<Report, PipelineError> {
         self.check_filters()?;
         let (listing, mut planned) = self.list().await?;
         let part = listing.part.clone();
@@ -91,17 +91,17 @@ impl Round {
     async fn drive(
         &self,
         epochs: Epochs,
-        kept: &mut Option<Dataflow>,
+        kept: &mut Option<Workers>,
         account: &mut Account,
     ) -> Result<(Driven, Totals), PipelineError> {
         let stages = &self.opened.stages;
-        let dataflow = self.dataflow(kept)?;
+        let workers = self.workers(kept)?;
         let progress = &self.opening.progress;
-        let driven = dataflow.round(Arc::clone(stages), epochs, progress).await?;
+        let driven = workers.round(Arc::clone(stages), epochs, progress).await?;
         if driven.left == 0 {
             let is_partial = account.part.is_partial();
             let failed = self.to_remember(account, &driven.published, is_partial);
-            let (committer, joins) = (&stages.committer, &dataflow.job().joins);
+            let (committer, joins) = (&stages.committer, &workers.job().joins);
             committer.finish(Some(failed), joins).await?;
             if self.has_published().await {
                 account.notes.extend(committer.joins_note(joins).await);
@@ -111,8 +111,8 @@ impl Round {
         }
         let followers = match &self.cluster {
             Some(cluster) => {
-                if let Some(dataflow) = kept.take() {
-                    dataflow.end().await?;
+                if let Some(workers) = kept.take() {
+                    workers.end().await?;
                 }
                 cluster.totals().await
             }
@@ -156,23 +156,20 @@ impl Round {
         }));
     }
 
-    /// The dataflow for this round: that of the last round, where there was one and it fits.
-    fn dataflow<'a>(
-        &self,
-        kept: &'a mut Option<Dataflow>,
-    ) -> Result<&'a mut Dataflow, PipelineError> {
-        let fits = |dataflow: &Dataflow| {
-            let job = dataflow.job();
+    /// The workers of this round: those of the last one, where there was one and they fit.
+    fn workers<'a>(&self, kept: &'a mut Option<Workers>) -> Result<&'a mut Workers, PipelineError> {
+        let fits = |workers: &Workers| {
+            let job = workers.job();
             let is_alike = (job.shards, job.workers) == (self.terms.shards, self.terms.workers);
-            dataflow.serves_on() && is_alike
+            workers.serves_on() && is_alike
         };
         match kept.take().filter(fits) {
-            Some(dataflow) => Ok(kept.insert(dataflow)),
+            Some(workers) => Ok(kept.insert(workers)),
             None => {
                 let job = self.opening.job(&self.terms);
                 let in_flight = self.opening.options.epochs_in_flight.max(1);
-                let dataflow = Dataflow::start(job, self.cluster.as_deref(), in_flight)?;
-                Ok(kept.insert(dataflow))
+                let workers = Workers::start(job, self.cluster.as_deref(), in_flight)?;
+                Ok(kept.insert(workers))
             }
         }
     }

@@ -129,7 +129,7 @@ pub fn select_work<'scope>(
                     published.push(group);
                     Some(Work::Narrate { group, published })
                 }
-                // Without a plan, the published side moved: the plan is under way.
+                // A group is fed with its plan.
                 (_, plan) => plan.map(Work::Describe),
             };
             changes.into_iter().filter_map(work)

@@ -11,7 +11,7 @@ use limn_segment::IndexStore;
 use limn_store::Store;
 
 use crate::cluster::Cluster;
-use crate::drive::Dataflow;
+use crate::drive::Workers;
 use crate::error::{Fatal, PipelineError};
 use crate::open::{Known, Opening};
 use crate::options::RunOptions;
@@ -111,7 +111,7 @@ pub struct Session {
     options: RunOptions,
     known: Known,
     /// That of the last round, unless it failed.
-    dataflow: Option<Dataflow>,
+    workers: Option<Workers>,
     has_looked: bool,
 }
 
@@ -129,7 +129,7 @@ impl Session {
             index,
             embedder,
             options,
-            dataflow: None,
+            workers: None,
             has_looked: false,
         }
     }
@@ -148,9 +148,9 @@ impl Session {
                 "in a cluster a session has one round".into(),
             ));
         }
-        let mut dataflow = self.dataflow.take();
-        let fatal = match (&dataflow, &self.options.cluster) {
-            (Some(dataflow), _) => Arc::clone(&dataflow.job().fatal),
+        let mut workers = self.workers.take();
+        let fatal = match (&workers, &self.options.cluster) {
+            (Some(workers), _) => Arc::clone(&workers.job().fatal),
             (None, Some(cluster)) => Arc::clone(cluster.fatal()),
             (None, None) => Arc::new(Fatal::default()),
         };
@@ -167,21 +167,21 @@ impl Session {
             fatal,
             self.known.clone(),
         );
-        let round = async { Round::open(opening).await?.carry_out(&mut dataflow).await };
+        let round = async { Round::open(opening).await?.carry_out(&mut workers).await };
         let report = round.await;
         index.end_lease().await;
         let report = report?;
-        self.dataflow = dataflow;
+        self.workers = workers;
         Ok(report)
     }
 
-    /// Ends the dataflow. (Dropped, a session ends it by and by.)
+    /// Ends the workers. (Dropped, a session ends it by and by.)
     ///
     /// # Errors
     /// A stage failed after the last round.
     pub async fn end(self) -> Result<(), PipelineError> {
-        match self.dataflow {
-            Some(dataflow) => dataflow.end().await,
+        match self.workers {
+            Some(workers) => workers.end().await,
             None => Ok(()),
         }
     }

@@ -52,17 +52,29 @@ pub(crate) struct Scratch {
 impl Scratch {
     /// Makes all sums 0, of a question over so many tables.
     pub(crate) fn reset(&mut self, tables: usize) {
-        for sums in [
+        for sums in self.sums_mut() {
+            sums.reset(tables);
+        }
+        self.matched.reset(tables);
+    }
+
+    /// Makes all sums 0, and gives back what a question took whose words most tables have.
+    fn trim(&mut self) {
+        for sums in self.sums_mut() {
+            sums.trim();
+        }
+        self.matched.trim();
+    }
+
+    fn sums_mut(&mut self) -> [&mut Sums; 6] {
+        [
             &mut self.term,
             &mut self.scores,
             &mut self.folder,
             &mut self.shared,
             &mut self.form,
             &mut self.form_folder,
-        ] {
-            sums.reset(tables);
-        }
-        self.matched.reset(tables);
+        ]
     }
 
     /// How many tables have the term that is looked up only in texts that many tables have.
@@ -98,10 +110,11 @@ impl ScratchPool {
 
     /// Keeps one for the next question; not where enough are kept, nor where it has room for more
     /// than `most` numbers, as after a question to a larger index.
-    pub(crate) fn give_back(&self, scratch: Scratch, most: usize) {
+    pub(crate) fn give_back(&self, mut scratch: Scratch, most: usize) {
         if scratch.room() > most {
             return;
         }
+        scratch.trim();
         let mut kept = self.kept();
         if kept.len() < *KEPT {
             kept.push(scratch);

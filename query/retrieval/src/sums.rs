@@ -1,6 +1,9 @@
 //! What a question's walk over the postings sums up, by the numbers of tables or blocks: sparse
 //! sums over dense arrays, which are kept between questions.
 
+/// Lists are kept between questions where they have room for one of so many tables at most.
+const KEPT_LIST: usize = 8;
+
 /// Sparse sums over a dense array: 4 bytes a number from the first sum above 0 on, and nothing
 /// before.
 #[derive(Default)]
@@ -20,6 +23,14 @@ impl Sums {
             self.values = Vec::new();
         }
         self.size = size;
+    }
+
+    /// Makes all sums 0, and gives back the list of those that were not where it is long.
+    pub(crate) fn trim(&mut self) {
+        self.clear();
+        if self.touched.capacity() > self.values.len() / KEPT_LIST {
+            self.touched = Vec::new();
+        }
     }
 
     /// Makes all sums 0.
@@ -131,6 +142,14 @@ impl MatchedTables {
             self.row_of = Vec::new();
         }
         self.size = size;
+    }
+
+    /// As [`reset`](Self::reset), and gives back the rows where they are many.
+    pub(crate) fn trim(&mut self) {
+        self.reset(self.size);
+        if self.rows.capacity() > self.row_of.len() / KEPT_LIST {
+            self.rows = Vec::new();
+        }
     }
 
     /// A table's row, which is made where it has none.

@@ -86,6 +86,38 @@ proptest! {
     }
 }
 
+/// All bytes at their bounds: what one instruction adds up is as large as it can be.
+#[test]
+fn the_greatest_products_are_the_same_bits_on_every_kernel() {
+    let (inputs, outputs) = (256, 32);
+    let sign = |place: usize, kind: usize| match kind {
+        0 => 1.0,
+        1 => -1.0,
+        _ if place.is_multiple_of(kind) => -1.0,
+        _ => 1.0,
+    };
+    for (of_rows, of_weights) in [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (1, 2), (2, 3)] {
+        let weights: Vec<f32> = (0..outputs * inputs)
+            .map(|place| sign(place, of_weights))
+            .collect();
+        for count in 1..=5 {
+            let rows: Vec<f32> = (0..count * inputs).map(|at| sign(at, of_rows)).collect();
+            let (expected, stride) = product_on(Cpu::all().pop().unwrap(), &rows, &weights, inputs);
+            let exact: f32 = (0..inputs).map(|at| rows[at] * weights[at]).sum();
+            assert!(
+                (expected[0] - exact).abs() < 0.01,
+                "{} of {exact}",
+                expected[0]
+            );
+            assert_eq!(expected.len(), count * stride);
+            for cpu in Cpu::all() {
+                let (found, _) = product_on(cpu, &rows, &weights, inputs);
+                assert!(found == expected, "{} differs", cpu.name());
+            }
+        }
+    }
+}
+
 /// A model of random weights.
 struct Random {
     shape: Shape,

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Remembers the hashes of the files of people's own folders.
-const STAMPS: &str = ".encoders.json";
+const STAMPS: &str = ".encoders-2.json";
 const HUB: &str = "https://huggingface.co";
 
 /// Where model files are kept and fetched from.

@@ -1,7 +1,7 @@
 //! The inner loops that want a processor's own instructions, once for each kind of processor.
 //!
-//! All kinds give the same bits. Integer sums are exact in any order (see each loop for its bound;
-//! no instruction used here saturates). Floating-point sums are taken in one order, each step one
+//! All kinds give the same bits. Integer sums are exact in any order (see each loop for its bound,
+//! below where an instruction saturates). Floating-point sums are taken in one order, each step one
 //! fused multiply-add, which IEEE 754 rounds in one way only.
 //!
 //! The crate's `unsafe` is here (vector and tile instructions, unchecked loads), where the stages

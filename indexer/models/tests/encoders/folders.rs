@@ -345,5 +345,5 @@ fn a_store_remembers_no_hash_of_words_that_are_not_finite() {
         open().unwrap().id(),
         super::open(&fixture("xlm-roberta")).unwrap().id()
     );
-    assert!(store.path().join(".encoders.json").is_file());
+    assert!(store.path().join(".encoders-2.json").is_file());
 }

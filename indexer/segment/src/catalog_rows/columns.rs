@@ -54,7 +54,7 @@ impl<'a> StructColumns<'a> {
         let items = lists.map(|lists| {
             let items = lists.values().as_any().downcast_ref::<StructArray>();
             item(StructColumns(
-                items.ok_or_else(|| column_error(name, "holds no structs"))?
+                items.ok_or_else(|| column_error(name, "holds no structs"))?,
             ))
         });
         Ok(Lists {

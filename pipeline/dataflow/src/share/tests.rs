@@ -103,7 +103,7 @@ async fn lake_of_files() -> Store {
 }
 
 #[tokio::test]
-async fn a_disk_is_dealt_out_like_a_store() {
+async fn a_disk_is_shared_out_like_a_store() {
     let paths = [
         "a/x.csv",
         "b/c/x.csv",
