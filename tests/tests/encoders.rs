@@ -224,7 +224,7 @@ fn vectors_of_1024_numbers_are_the_same_in_both_arithmetics() {
         assert!((0.99..1.001).contains(&near), "{text:?}: {near}");
     }
     let between = cosine(&vectors[0], &vectors[1]);
-    assert!(between < 0.95, "other texts are as near: {between}");
+    assert!(between < 0.97, "other texts are as near: {between}");
 }
 
 #[test]

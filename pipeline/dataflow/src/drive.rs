@@ -13,6 +13,7 @@ mod feeder;
 mod graph;
 pub mod sleep;
 
+use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,7 +38,11 @@ use crate::progress::Progress;
 struct Turn {
     stages: Arc<Stages>,
     part: Part,
+    /// Closed when all workers of the process have let go of the stages.
+    under_way: UnderWay,
 }
+
+type UnderWay = tokio::sync::mpsc::Sender<Infallible>;
 
 /// What a worker does in a round beside its work.
 enum Part {
@@ -121,11 +126,16 @@ impl Workers {
             progress: Arc::clone(progress),
             done,
         });
-        begin(&self.turns, &stages, lead, &self.job);
+        let (under_way, mut over) = tokio::sync::mpsc::channel(1);
+        begin(&self.turns, (&stages, under_way), lead, &self.job);
         let driven = driven.await.ok();
         given_up.0 = None;
         match driven {
-            Some(driven) if !self.job.fatal.is_set() => Ok(driven),
+            Some(driven) if !self.job.fatal.is_set() => {
+                // What only this round needed, a language model for example, is let go of.
+                over.recv().await;
+                Ok(driven)
+            }
             // The workers have ended, or are about to.
             _ => Err(match wait_for_end(&self.job, &mut self.ended).await {
                 Err(error) => error,
@@ -164,21 +174,31 @@ pub async fn serve_epochs(
     epochs: Epochs,
 ) -> Result<(), PipelineError> {
     let (turns, mut ended) = start_workers(job, Some(cluster))?;
-    begin(&turns, stages, Part::Follow(Box::new(epochs)), job);
+    let (under_way, _) = tokio::sync::mpsc::channel(1);
+    let follow = Part::Follow(Box::new(epochs));
+    begin(&turns, (stages, under_way), follow, job);
     drop(turns);
     job.sleepers.wake();
     wait_for_end(job, &mut ended).await
 }
 
 /// Begins a round on all workers; the first has a part of its own.
-fn begin(turns: &[mpsc::Sender<Turn>], stages: &Arc<Stages>, first: Part, job: &Job) {
+fn begin(
+    turns: &[mpsc::Sender<Turn>],
+    (stages, under_way): (&Arc<Stages>, UnderWay),
+    first: Part,
+    job: &Job,
+) {
     let parts = [first]
         .into_iter()
         .chain(std::iter::repeat_with(|| Part::Work));
     for (worker, part) in turns.iter().zip(parts) {
-        let stages = Arc::clone(stages);
         // A worker that has ended has left an error.
-        let _ = worker.send(Turn { stages, part });
+        let _ = worker.send(Turn {
+            stages: Arc::clone(stages),
+            part,
+            under_way: under_way.clone(),
+        });
     }
     job.sleepers.wake();
 }
@@ -305,13 +325,18 @@ fn run_worker(worker: &mut Worker, job: &Job, turns: &mpsc::Receiver<Turn>) {
 
 /// One worker's part of a round, to its end on all workers.
 fn take_turn(worker: &mut Worker, job: &Job, turn: Turn, mut graph: Option<&mut GraphDriver>) {
+    let Turn {
+        stages,
+        part,
+        under_way,
+    } = turn;
     let (send, published) = mpsc::channel();
-    let inputs = build(worker, job, &turn.stages, send);
+    let inputs = build(worker, job, &stages, send);
     let done = inputs.done.clone();
     let mut driven = None;
-    match (turn.part, &mut graph) {
+    match (part, &mut graph) {
         (Part::Lead(round), Some(graph)) => {
-            let driver = Driver::new(inputs, job, &turn.stages, graph);
+            let driver = Driver::new(inputs, job, &stages, graph);
             driven = Some(driver.drive(worker, round, &published));
         }
         (Part::Follow(epochs), _) => Feeder::new(inputs, *epochs).feed(worker, &job.fatal),
@@ -327,6 +352,8 @@ fn take_turn(worker: &mut Worker, job: &Job, turn: Turn, mut graph: Option<&mut 
         // Nobody waits for what was given up.
         let _ = done.send(driven);
     }
+    drop(stages);
+    drop(under_way);
 }
 
 /// After an error the epochs under way will never end: the dataflow is dropped instead.
