@@ -47,7 +47,7 @@ type UnderWay = tokio::sync::mpsc::Sender<Infallible>;
 /// What a worker does in a round beside its work.
 enum Part {
     /// The first worker of the process that leads: it drives the round.
-    Lead(ToDrive),
+    Lead(Box<ToDrive>),
     /// The first of another process: it feeds what this process has of the epochs.
     Follow(Box<Epochs>),
     /// Nothing.
@@ -120,12 +120,12 @@ impl Workers {
     ) -> Result<Driven, PipelineError> {
         let mut given_up = GivenUp(Some(Arc::clone(&self.job.fatal)));
         let (done, driven) = oneshot::channel();
-        let lead = Part::Lead(ToDrive {
+        let lead = Part::Lead(Box::new(ToDrive {
             epochs,
             epochs_in_flight: self.epochs_in_flight,
             progress: Arc::clone(progress),
             done,
-        });
+        }));
         let (under_way, mut over) = tokio::sync::mpsc::channel(1);
         begin(&self.turns, (&stages, under_way), lead, &self.job);
         let driven = driven.await.ok();
@@ -337,7 +337,7 @@ fn take_turn(worker: &mut Worker, job: &Job, turn: Turn, mut graph: Option<&mut 
     match (part, &mut graph) {
         (Part::Lead(round), Some(graph)) => {
             let driver = Driver::new(inputs, job, &stages, graph);
-            driven = Some(driver.drive(worker, round, &published));
+            driven = Some(driver.drive(worker, *round, &published));
         }
         (Part::Follow(epochs), _) => Feeder::new(inputs, *epochs).feed(worker, &job.fatal),
         _ => drop(inputs),

@@ -150,6 +150,6 @@ mod tests {
         for _ in 0..*KEPT + 2 {
             pool.give_back(Scratch::default(), 0);
         }
-        assert_eq!(pool.0.into_inner().unwrap().len(), *KEPT);
+        assert_eq!(pool.kept().len(), *KEPT);
     }
 }

@@ -192,8 +192,11 @@ fn corpus() -> Vec<TableBlocks> {
     tables
 }
 
+/// [`Found`], of a run.
+type Bits = (String, u32, u32, u32);
+
 /// What was found as it stands in this file.
-fn source(found: &[(&str, Vec<(String, u32, u32, u32)>)]) -> String {
+fn source(found: &[(&str, Vec<Bits>)]) -> String {
     let mut source = String::from("const PINNED: &[(&str, &[Found])] = &[\n");
     for (question, tables) in found {
         writeln!(source, "    (\n        {question:?},\n        &[").unwrap();
