@@ -83,14 +83,14 @@ proptest! {
             card["question"] = json!(question);
             card["passage"] = json!(passage);
             let prefixed = with_card(name, &card);
-            let (asked, told) = (format!("{question}{text}"), format!("{passage}{text}"));
-            let right = bits(&plain.embed(&[&asked, &told]).unwrap());
+            let (asked, passed) = (format!("{question}{text}"), format!("{passage}{text}"));
+            let right = bits(&plain.embed(&[&asked, &passed]).unwrap());
             let found = [
                 prefixed.embed_question(&text).unwrap(),
                 prefixed.embed_one(&text).unwrap(),
             ];
             prop_assert_eq!(bits(&found), right, "{} {}", name, arithmetic);
-            prop_assert_eq!(prefixed.count_tokens(&text), plain.count_tokens(&told));
+            prop_assert_eq!(prefixed.count_tokens(&text), plain.count_tokens(&passed));
         }
     }
 
