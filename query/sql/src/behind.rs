@@ -10,13 +10,14 @@ use arrow::datatypes::{Field, Schema};
 use datafusion::execution::SessionStateDefaults;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Query, Select,
-    SelectItem, SetExpr, Visit, Visitor, WildcardAdditionalOptions,
+    SelectItem, SetExpr, Visitor, WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::parser::Parser;
 
 use crate::dialect::Sql;
 use crate::inputs::Input;
 use crate::shape::{self, Key};
+use crate::syntax::walk::walk;
 
 /// Functions that skip NULLs.
 const SKIPPING: [&str; 6] = ["avg", "sum", "count", "max", "min", "median"];
@@ -193,7 +194,7 @@ fn aggregates(select: &Select) -> Vec<Aggregate> {
             found: Vec::new(),
         };
         // It never breaks.
-        let _ = item.visit(&mut search);
+        let _ = walk(item, &mut search);
         let whole = shape::item(select, at);
         all.extend(search.found.into_iter().map(|function| {
             let is_whole = matches!(whole, Some(Expr::Function(it)) if *it == function);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Visit, Visitor,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Visitor,
 };
 use limn_store::one_line;
 
@@ -15,6 +15,7 @@ use crate::cells::type_word;
 use crate::error::quoted;
 use crate::scope::same;
 use crate::statement::Statement;
+use crate::syntax::walk::walk;
 use crate::table::Table;
 
 /// How DataFusion begins where an operator does not take such values.
@@ -153,7 +154,7 @@ impl<'a> Look<'a> {
             tables,
             is_wrong,
         };
-        query.visit(&mut look).break_value()
+        walk(&query, &mut look).break_value()
     }
 
     /// The column that an expression is, if its type is wrong.

@@ -8,15 +8,16 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    ObjectName, Query, Select, SetExpr, Statement, TableFactor, Visit, Visitor,
+    ObjectName, Query, Select, SetExpr, Statement, TableFactor, Visitor,
 };
 use limn_store::one_line;
 
 use crate::error::SqlError;
+use crate::syntax::walk::walk;
 
 /// Refuses a query that does more than read tables by name.
 pub(crate) fn reads_only(query: &Query) -> Result<(), SqlError> {
-    match query.visit(&mut Check) {
+    match walk(query, &mut Check) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }

@@ -15,6 +15,7 @@ use crate::error::SqlError;
 use crate::relations::{Walk, Withs};
 use crate::scope::{Column, Columns, Relation, Scopes, is_resolved, resolved};
 use crate::size::{self, COLUMNS};
+use crate::syntax::walk::walk_mut;
 
 /// What a SELECT list makes.
 pub(crate) struct Projection {
@@ -269,7 +270,7 @@ impl<'w, 'a, 's> Exprs<'w, 'a, 's> {
             withs,
             within: 0,
         };
-        match part.visit(&mut exprs) {
+        match walk_mut(part, &mut exprs) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(error) => Err(error),
         }

@@ -14,13 +14,14 @@ use datafusion::execution::SessionStateDefaults;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList,
     FunctionArguments, GroupByExpr, Ident, ObjectName, OrderBy, OrderByExpr, OrderByKind,
-    OrderByOptions, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, Value, VisitMut,
-    VisitorMut, WildcardAdditionalOptions,
+    OrderByOptions, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, Value, VisitorMut,
+    WildcardAdditionalOptions,
 };
 use limn_store::one_line;
 
 use crate::notes::Notes;
 use crate::scope::{Relation, Scope, is_resolved, resolved};
+use crate::syntax::walk::walk_mut;
 
 /// The functions of groups, by all their names.
 static AGGREGATES: LazyLock<HashSet<String>> = LazyLock::new(|| {
@@ -139,7 +140,7 @@ fn whole(expr: &Expr, scope: &Scope) -> Expr {
         expr = *inner;
     }
     // Nothing there ends it.
-    let _ = expr.visit(&mut Whole(scope));
+    let _ = walk_mut(&mut expr, &mut Whole(scope));
     expr
 }
 
@@ -235,16 +236,16 @@ struct Bare<'s> {
 impl Bare<'_> {
     fn walk(&mut self, select: &mut Select, order_by: Option<&mut Vec<OrderByExpr>>) {
         // Nothing there ends it.
-        let _ = select.projection.visit(self);
+        let _ = walk_mut(&mut select.projection, self);
         let names = select.projection.iter().filter_map(|item| match item {
             SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
             _ => None,
         });
         self.outputs = names.collect();
-        let _ = select.having.visit(self);
-        let _ = select.qualify.visit(self);
+        let _ = walk_mut(&mut select.having, self);
+        let _ = walk_mut(&mut select.qualify, self);
         if let Some(order_by) = order_by {
-            let _ = order_by.visit(self);
+            let _ = walk_mut(order_by, self);
         }
         self.outputs.clear();
     }

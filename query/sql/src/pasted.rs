@@ -5,20 +5,20 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArgumentClause, FunctionArguments, Ident, NamedWindowDefinition, NamedWindowExpr,
-    ObjectName, OrderByExpr, OrderByKind, Query, SetExpr, TableFactor, VisitMut, VisitorMut,
-    WindowType,
+    ObjectName, OrderByExpr, OrderByKind, Query, SetExpr, TableFactor, VisitorMut, WindowType,
 };
 
 use crate::inputs::{Input, Inputs};
 use crate::relations::alias_of;
 use crate::scope::same;
+use crate::syntax::walk::walk_mut;
 
 /// The statement; `None` where it reads rows that are given, or names a query of its own as an
 /// input is named.
 pub(crate) fn pasted(query: &Query, inputs: &Inputs) -> Option<String> {
     let mut query = query.clone();
     let mut names = Names { inputs };
-    match query.visit(&mut names) {
+    match walk_mut(&mut query, &mut names) {
         ControlFlow::Continue(()) => Some(query.to_string()),
         ControlFlow::Break(()) => None,
     }

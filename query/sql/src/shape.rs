@@ -4,8 +4,9 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     Expr, GroupByExpr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, Value,
-    visit_expressions,
 };
+
+use crate::syntax::walk::each_expr;
 
 /// A key of groups.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,7 +86,7 @@ pub(crate) fn condition(query: &Query) -> Option<String> {
 /// Whether an expression has a column of this name.
 fn names(expr: &Expr, name: &Ident) -> bool {
     let is_it = |it: &Ident| it.value.eq_ignore_ascii_case(&name.value);
-    let found = visit_expressions(expr, |it| match it {
+    let found = each_expr(expr, |it| match it {
         Expr::Identifier(column) if is_it(column) => ControlFlow::Break(()),
         Expr::CompoundIdentifier(parts) if parts.last().is_some_and(is_it) => {
             ControlFlow::Break(())

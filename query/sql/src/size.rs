@@ -10,12 +10,13 @@ use datafusion::error::DataFusionError;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::sqlparser::ast::{
-    ArrayElemTypeDef, DataType, Expr, Query, SetExpr, TableFactor, Visit, Visitor,
+    ArrayElemTypeDef, DataType, Expr, Query, SetExpr, TableFactor, Visitor,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::error::SqlError;
+use crate::syntax::walk::walk;
 
 /// Bytes of a statement.
 const TEXT: usize = 256 << 10;
@@ -129,7 +130,7 @@ pub(crate) fn check(query: &Query) -> Result<(), SqlError> {
         depth: 0,
         relations: 0,
     };
-    match query.visit(&mut measure) {
+    match walk(query, &mut measure) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }

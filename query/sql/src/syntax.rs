@@ -9,12 +9,16 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 pub use datafusion::sql::sqlparser::ast;
-use datafusion::sql::sqlparser::ast::{ObjectName, Query, Visit, Visitor, visit_relations_mut};
+use datafusion::sql::sqlparser::ast::{ObjectName, Query, Visitor};
 use limn_segment::TableRecord;
 
 use crate::error::SqlError;
 use crate::statement::Statement;
 use crate::{Engine, names, size};
+
+pub mod walk;
+
+use walk::{each_relation_mut, walk};
 
 /// A query that names its tables by one word each, and what these are.
 #[derive(Clone, Debug)]
@@ -36,9 +40,9 @@ impl Engine {
 
     fn named_in(&self, mut query: Query) -> Result<Named, SqlError> {
         let mut withs = Withs::default();
-        let _ = query.visit(&mut withs);
+        let _ = walk(&query, &mut withs);
         let mut tables: BTreeMap<String, Arc<TableRecord>> = BTreeMap::new();
-        let failed = visit_relations_mut(&mut query, |relation| {
+        let failed = each_relation_mut(&mut query, |relation| {
             let written = names::parts(relation);
             let is_with = |name: &str| withs.0.contains(&name.to_lowercase());
             if matches!(written.as_slice(), [one] if is_with(one)) {

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use limn_sql::syntax::ast::{
     Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Value, ValueWithSpan,
-    visit_expressions_mut,
 };
+use limn_sql::syntax::walk::each_expr_mut;
 
 use super::NotCompiled;
 use crate::plan::{ColumnSpec, Instruction, ValueType};
@@ -105,7 +105,7 @@ pub(super) fn name(expr: &Expr) -> Option<String> {
 
 /// Writes what a query's functions have in double quotes as texts: no column may stand there.
 pub(super) fn with_texts(query: &mut Query) {
-    let _ = visit_expressions_mut(query, |expr| {
+    let _ = each_expr_mut(query, |expr| {
         let is_ours = Function::of(expr).is_some();
         if let (true, Expr::Function(call)) = (is_ours, expr)
             && let FunctionArguments::List(list) = &mut call.args

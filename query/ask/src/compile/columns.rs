@@ -7,6 +7,7 @@ use limn_sql::syntax::ast::{
     Expr, Ident, SelectItem, TableAlias, TableFactor, TableWithJoins, VisitMut, VisitorMut,
     WildcardAdditionalOptions,
 };
+use limn_sql::syntax::walk::walk_mut;
 
 use super::NotCompiled;
 use super::call::Call;
@@ -135,7 +136,7 @@ impl Columns {
     /// SELECT list gives, in small letters.
     pub(super) fn rename(&mut self, part: &mut impl VisitMut, but: &[String]) {
         let mut renamer = Renamer { columns: self, but };
-        let _: ControlFlow<()> = part.visit(&mut renamer);
+        let _ = walk_mut(part, &mut renamer);
     }
 }
 

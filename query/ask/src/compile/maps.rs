@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use limn_sql::syntax::ast::{Expr, Ident, VisitMut, visit_expressions_mut};
+use limn_sql::syntax::ast::{Expr, Ident, VisitMut};
+use limn_sql::syntax::walk::each_expr_mut;
 
 use super::call::Call;
 use super::columns::{Columns, ident};
@@ -55,7 +56,7 @@ impl<'a> Maps<'a> {
 
     /// Puts columns into the places of maps.
     pub(super) fn replace(&mut self, part: &mut impl VisitMut) -> Result<(), NotCompiled> {
-        let replaced = visit_expressions_mut(part, |expr| {
+        let replaced = each_expr_mut(part, |expr| {
             if Function::of(expr) != Some(Function::Map) {
                 return ControlFlow::Continue(());
             }

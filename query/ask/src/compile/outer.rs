@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
 use limn_sql::syntax::ast::{
-    Expr, GroupByExpr, Ident, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, VisitMut,
-    VisitorMut, With,
+    Expr, GroupByExpr, Ident, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, VisitorMut,
+    With,
 };
+use limn_sql::syntax::walk::walk_mut;
 
 use super::call::Call;
 use super::columns::Columns;
@@ -64,7 +65,7 @@ impl Outer {
         if !maps.is_empty() {
             let columns = scope::columns(&self.select.from, with, tables);
             maps.retain(|name, _| !columns.contains(name));
-            let _: ControlFlow<()> = selection.visit(&mut ByAlias { maps, depth: 0 });
+            let _ = walk_mut(&mut selection, &mut ByAlias { maps, depth: 0 });
         }
         selection
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use limn_sql::syntax::ast::{BinaryOperator, Expr, Query, UnaryOperator, Visit, Visitor};
+use limn_sql::syntax::walk::walk;
 
 use super::call::{PREFIX, name};
 use super::{Function, NotCompiled};
@@ -87,7 +88,7 @@ pub(super) fn refuse(
         is_meant: cannot,
         depth: 0,
     };
-    match part.visit(&mut search) {
+    match walk(part, &mut search) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break((function, depth)) => {
             let is_within = depth > 0 && place != Place::With;
@@ -103,7 +104,7 @@ pub(super) fn calls(part: &impl Visit, function: Function) -> bool {
         is_meant: |it| it == function,
         depth: 0,
     };
-    part.visit(&mut search).is_break()
+    walk(part, &mut search).is_break()
 }
 
 struct Search<F> {
@@ -144,7 +145,7 @@ pub(super) fn has_query(part: &impl Visit) -> bool {
             ControlFlow::Break(())
         }
     }
-    part.visit(&mut Queries).is_break()
+    walk(part, &mut Queries).is_break()
 }
 
 /// The semantic functions that a query calls, in order.
@@ -164,7 +165,7 @@ pub(super) fn functions(query: &Query) -> Result<Vec<Function>, NotCompiled> {
         }
     }
     let mut functions = Functions::default();
-    match query.visit(&mut functions) {
+    match walk(query, &mut functions) {
         ControlFlow::Continue(()) => Ok(functions.0),
         ControlFlow::Break(name) => Err(NotCompiled::UnknownFunction(limn_store::one_line(&name))),
     }

@@ -4,10 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use limn_sql::syntax;
-use limn_sql::syntax::ast::{
-    Expr, Query, Select, SetExpr, TableFactor, Visit, Visitor, With, visit_expressions,
-    visit_expressions_mut, visit_relations,
-};
+use limn_sql::syntax::ast::{Expr, Query, Select, SetExpr, TableFactor, Visitor, With};
+use limn_sql::syntax::walk::{each_expr, each_expr_mut, each_relation, walk};
 
 use super::call::Call;
 use super::columns::alias;
@@ -36,7 +34,7 @@ impl Stages {
     /// None yet, for a query over these tables.
     pub(super) fn new(tables: &BTreeMap<String, Table>, query: &Query) -> Stages {
         let mut names = Names(tables.keys().map(|it| it.to_lowercase()).collect());
-        let _ = query.visit(&mut names);
+        let _ = walk(query, &mut names);
         let inputs = tables.iter();
         let inputs = inputs.map(|(name, table)| (name.clone(), table.source.clone()));
         Stages {
@@ -110,7 +108,7 @@ impl Stages {
     ) -> Result<(), NotCompiled> {
         self.with_facts(&mut query)?;
         let mut named: HashSet<String> = HashSet::new();
-        let _ = visit_relations(&query, |relation| {
+        let _ = each_relation(&query, |relation| {
             if let [part] = relation.0.as_slice()
                 && let Some(one) = part.as_ident()
             {
@@ -128,7 +126,7 @@ impl Stages {
 
     /// Adds the stages of a query's facts, each once.
     pub(super) fn facts(&mut self, query: &Query) -> Result<(), NotCompiled> {
-        let added = visit_expressions(query, |expr| {
+        let added = each_expr(query, |expr| {
             if Function::of(expr) != Some(Function::Fact) {
                 return ControlFlow::Continue(());
             }
@@ -163,7 +161,7 @@ impl Stages {
 
     /// Puts queries of the stages of facts into the places of these.
     fn with_facts(&self, query: &mut Query) -> Result<(), NotCompiled> {
-        let replaced = visit_expressions_mut(query, |expr| {
+        let replaced = each_expr_mut(query, |expr| {
             if Function::of(expr) != Some(Function::Fact) {
                 return ControlFlow::Continue(());
             }

@@ -3,9 +3,8 @@
 
 use std::ops::ControlFlow;
 
-use limn_sql::syntax::ast::{
-    BinaryOperator, Expr, GroupByExpr, SelectItem, SetExpr, visit_expressions_mut,
-};
+use limn_sql::syntax::ast::{BinaryOperator, Expr, GroupByExpr, SelectItem, SetExpr};
+use limn_sql::syntax::walk::each_expr_mut;
 use limn_sql::syntax::with_query;
 
 /// The statement in which `x NOT IN (SELECT y FROM …)` leaves NULLs of `y` out.
@@ -20,7 +19,7 @@ pub(super) fn guarded(statement: String) -> String {
     }
     let guarded = with_query(&statement, |mut query| {
         let mut is_changed = false;
-        let _: ControlFlow<()> = visit_expressions_mut(&mut query, |expr| {
+        let _: ControlFlow<()> = each_expr_mut(&mut query, |expr| {
             is_changed |= guard(expr);
             ControlFlow::Continue(())
         });
