@@ -1,6 +1,6 @@
 //! What becomes of what a visit to a table draws: a question with its tables, or a reason why not.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use limn_models::{LanguageModel, quote};
 use limn_sql::SqlError;
@@ -10,7 +10,7 @@ use crate::by_context::{self, Of, Request, Source};
 use crate::by_model::{self, NotSaid, Way};
 use crate::datasheet::DATASHEET;
 use crate::keywords::{is_for_any, keywords};
-use crate::known_tables::{KnownTables, Verdict};
+use crate::known_tables::{Entry, KnownTables, Verdict};
 use crate::passages::passages;
 use crate::question::{Context, Kind, Origin, Question};
 use crate::random::Draws;
@@ -24,17 +24,22 @@ const NAME: usize = 200;
 const STATEMENT: u64 = 3;
 const CONTEXT: u64 = 4;
 
-/// What was drawn, or why it becomes no question.
-pub(crate) struct Drawn {
-    pub(crate) at: usize,
-    what: Result<What, &'static str>,
-}
-
-enum What {
+/// What was drawn.
+pub(crate) enum Drawn {
     /// A statement, and the draws behind it.
     Statement(Statement, Draws),
     /// A context: where it is from, and its text or what the model is asked for it.
     Context(Context, String),
+}
+
+impl Drawn {
+    /// What is asked of this table, as [`Question::asked`] has it.
+    pub(crate) fn asks(&self, table: &str) -> String {
+        match self {
+            Drawn::Statement(statement, _) => statement.without_table(),
+            Drawn::Context(context, _) => context.asked(table),
+        }
+    }
 }
 
 /// Why a statement became no question, and what failed of which table if that is why.
@@ -50,57 +55,58 @@ impl From<&'static str> for Rejected {
     }
 }
 
-/// A visit to a table.
+/// A visit to a table of which there is a sample.
 pub(crate) struct Asking<'a> {
     pub(crate) known_tables: &'a KnownTables,
     pub(crate) origin: &'a Origin,
     pub(crate) model: Option<&'a dyn LanguageModel>,
     pub(crate) table: usize,
-    pub(crate) sample: &'a Sample,
+    pub(crate) sample: Sample,
+    /// Where each context is from, and its text or what the model is asked for it.
+    pub(crate) contexts: Vec<(Context, String)>,
     pub(crate) round: usize,
 }
 
+/// The contexts of a visit: passages of what is recorded, else questions of the datasheet.
+pub(crate) fn contexts(entry: &Entry, seed: u64, round: usize) -> Vec<(Context, String)> {
+    let passages = entry.contexts.iter().flat_map(|(source, text)| {
+        let passages = passages(text).into_iter().enumerate();
+        passages.map(|(passage, text)| {
+            let source = source.clone();
+            (Context::Recorded { source, passage }, text)
+        })
+    });
+    let mut all: Vec<(Context, String)> = passages.collect();
+    if entry.contexts.is_empty() {
+        let invented = DATASHEET.into_iter().map(|(name, asked)| {
+            let (datasheet, text) = (name.to_owned(), String::new());
+            (Context::Invented { datasheet, text }, asked.to_owned())
+        });
+        all.extend(invented);
+    }
+    let mut draws = Draws::of(&[seed, CONTEXT, round as u64]);
+    draws.keep(CONTEXTS, &mut all);
+    all
+}
+
 impl Asking<'_> {
-    pub(crate) fn draw(&self, at: usize, seen: &HashSet<String>) -> Drawn {
-        let place = [self.origin.seed, STATEMENT, self.round as u64, at as u64];
-        let mut draws = Draws::of(&place);
-        let what = match draw::statement(self.sample, &mut draws) {
-            None => Err("no_column"),
-            Some(statement) if seen.contains(&statement.without_table()) => Err("repeated"),
-            Some(statement) => Ok(What::Statement(statement, draws)),
+    /// What is drawn at a place of the visit, or why it becomes no question: statements, and
+    /// behind them contexts. None where there are no more of these.
+    pub(crate) fn draw(&self, at: usize) -> Option<Result<Drawn, &'static str>> {
+        let Some(context) = at.checked_sub(STATEMENTS) else {
+            let place = [self.origin.seed, STATEMENT, self.round as u64, at as u64];
+            let mut draws = Draws::of(&place);
+            let statement = draw::statement(&self.sample, &mut draws);
+            let drawn = statement.map(|it| Drawn::Statement(it, draws));
+            return Some(drawn.ok_or("no_column"));
         };
-        Drawn { at, what }
+        let (context, text) = self.contexts.get(context)?.clone();
+        Some(Ok(Drawn::Context(context, text)))
     }
 
-    /// The contexts of a visit: passages of what is recorded, else questions of the datasheet.
-    pub(crate) fn contexts(&self, seen: &HashSet<String>) -> Vec<Drawn> {
-        let entry = &self.known_tables.entries[self.table];
-        let passages = entry.contexts.iter().flat_map(|(source, text)| {
-            let passages = passages(text).into_iter().enumerate();
-            passages.map(|(passage, text)| {
-                let source = source.clone();
-                (Context::Recorded { source, passage }, text)
-            })
-        });
-        let mut all: Vec<(Context, String)> = passages.collect();
-        if entry.contexts.is_empty() {
-            let invented = DATASHEET.into_iter().map(|(name, asked)| {
-                let (datasheet, text) = (name.to_owned(), String::new());
-                (Context::Invented { datasheet, text }, asked.to_owned())
-            });
-            all.extend(invented);
-        }
-        let mut draws = Draws::of(&[self.origin.seed, CONTEXT, self.round as u64]);
-        draws.keep(CONTEXTS, &mut all);
-        let drawn = all.into_iter().enumerate().map(|(at, (context, text))| {
-            let what = match seen.contains(&context.asked(&entry.key.name)) {
-                true => Err("repeated"),
-                false => Ok(What::Context(context, text)),
-            };
-            let at = STATEMENTS + at;
-            Drawn { at, what }
-        });
-        drawn.collect()
+    /// The name of the table.
+    pub(crate) fn name(&self) -> &str {
+        &self.known_tables.entries[self.table].key.name
     }
 
     /// A statement in English, and how it came to that.
@@ -112,7 +118,7 @@ impl Asking<'_> {
         let Some(model) = self.model else {
             return Ok(words::question(statement, draws));
         };
-        match by_model::question(model, self.sample, statement, draws).await {
+        match by_model::question(model, &self.sample, statement, draws).await {
             Ok((question, way)) => {
                 let way = match way {
                     Way::Said => "said",
@@ -143,10 +149,10 @@ impl Asking<'_> {
     }
 
     /// The question that what was drawn becomes.
-    pub(crate) async fn ask(&self, drawn: Drawn) -> Result<Question, Rejected> {
-        match drawn.what? {
-            What::Statement(statement, draws) => self.content(drawn.at, statement, draws).await,
-            What::Context(context, text) => self.about(drawn.at, context, &text).await,
+    pub(crate) async fn ask(&self, at: usize, drawn: Drawn) -> Result<Question, Rejected> {
+        match drawn {
+            Drawn::Statement(statement, draws) => self.content(at, statement, draws).await,
+            Drawn::Context(context, text) => self.about(at, context, &text).await,
         }
     }
 
@@ -215,7 +221,7 @@ impl Asking<'_> {
             "<table>\nname: {}\n",
             quote(&one_line(&entry.key.name), NAME)
         );
-        let shown = by_model::shown(self.sample)
+        let shown = by_model::shown(&self.sample)
             .replacen("<table>\n", &named, 1)
             .into();
         let (kind, of) = match &context {
@@ -225,7 +231,7 @@ impl Asking<'_> {
         let source = Source {
             shown: &shown,
             of,
-            keywords: &keywords(entry, self.sample),
+            keywords: &keywords(entry, &self.sample),
         };
         let request = by_context::request(model, &source).await;
         let request = request.map_err(|why| self.not_said(why))?;

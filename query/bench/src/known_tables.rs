@@ -7,10 +7,11 @@ use futures::TryStreamExt;
 use limn_retrieval::content_terms;
 use limn_segment::{TableKey, TableRecord};
 use limn_sql::{Catalogue, Engine, Lake, Limits, SqlError};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::COLUMNS;
 use crate::passages::passages;
 use crate::statement::Statement;
+use crate::{COLUMNS, STATEMENTS};
 
 /// The tables of a snapshot, by name and lake.
 pub struct KnownTables {
@@ -19,6 +20,8 @@ pub struct KnownTables {
     by_column: HashMap<String, Vec<usize>>,
     /// By lake: a statement cannot say which lake it means.
     engines: BTreeMap<String, Engine>,
+    /// What runs on the engines at a time: each statement may take all the memory of its limits.
+    permits: Semaphore,
     /// The words of what is known of each table, once they are needed.
     words: OnceLock<Vec<HashSet<String>>>,
     /// By a passage of what is recorded, the tables that have it, in order; once they are needed.
@@ -169,6 +172,7 @@ impl KnownTables {
         });
         KnownTables {
             engines: engines.collect(),
+            permits: Semaphore::new(STATEMENTS),
             entries,
             by_column,
             words: OnceLock::new(),
@@ -226,6 +230,13 @@ impl KnownTables {
         self.engines.get(&self.entries[at].key.lake)
     }
 
+    /// Waits until there is room on the engines: as many statements run at a time as a visit has,
+    /// however many visits are under way.
+    pub(crate) async fn permit(&self) -> Option<SemaphorePermit<'_>> {
+        // Nothing closes the semaphore.
+        self.permits.acquire().await.ok()
+    }
+
     /// The tables that have all these columns, in order.
     pub(crate) fn having(&self, columns: &[&str]) -> Vec<usize> {
         let tables = columns
@@ -250,6 +261,7 @@ impl KnownTables {
         let entry = &self.entries[at];
         let own = statement.renamed(|column| entry.own_name(column));
         let sql = own.sql(&entry.key.name);
+        let _permit = self.permit().await;
         Verdict::of(has_whole_row(engine, &sql).await)
     }
 }

@@ -2,7 +2,7 @@
 //! generator (SIGMOD 2025, section 6.1) with every statement executed.
 //!
 //! [`make`] visits tables in a seeded order, with ten statements per visit, until it has the
-//! requested number of questions:
+//! requested number of questions. `visits` lets visits overlap where a model is asked. Of a visit:
 //!
 //! 1. `sample` reads at most fifty columns and ten rows of a table, by `limn-sql`.
 //! 2. `draw` draws a [`Statement`] over them.
@@ -51,6 +51,7 @@ mod question;
 mod random;
 mod sample;
 mod statement;
+mod visits;
 mod words;
 
 pub use known_tables::KnownTables;

@@ -1,34 +1,31 @@
 //! The making: rounds over the tables, until there are as many questions as are wanted or a limit
 //! is reached.
 
-use std::collections::{BTreeMap, HashMap};
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use futures::{StreamExt, stream};
+use futures::StreamExt;
 use limn_models::LanguageModel;
 use limn_segment::is_under;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::asking::{Asking, Drawn, Rejected};
+use crate::asking::Rejected;
 use crate::known_tables::KnownTables;
 use crate::question::{Earlier, Origin, Question};
-use crate::random::Draws;
-use crate::sample::{self, Sample, Unusable};
-use crate::{CONTEXTS, STATEMENTS};
+use crate::sample::Unusable;
+use crate::visits::{self, Outcome, PLACES, REPEATED, SoFar, Visit, Visits};
 
-/// What the draws of a round are for, beside its statements.
-const ORDER: u64 = 1;
-const SAMPLE: u64 = 2;
 /// Visits without a new question after which there are no more, where those to all tables are
 /// fewer.
 const BARREN: usize = 10;
-/// Statements that are asked at the same time; with a model all of a visit, so that it has batches.
-const AT_ONCE: usize = 4;
 /// Tables that cannot be read, before any that can, after which the lake counts as unreachable.
 const UNREADABLE: usize = 20;
 
@@ -172,6 +169,18 @@ pub async fn make(
     earlier: Earlier,
     keep: impl FnMut(&Question) -> io::Result<()>,
 ) -> Result<Made, MakeError> {
+    let at_once = visits::at_once(settings);
+    make_at_once(known_tables, settings, earlier, at_once, keep).await
+}
+
+/// As [`make`], with so many places of visits under way at the same time.
+async fn make_at_once(
+    known_tables: &KnownTables,
+    settings: &Settings,
+    earlier: Earlier,
+    at_once: usize,
+    keep: impl FnMut(&Question) -> io::Result<()>,
+) -> Result<Made, MakeError> {
     let prefix = &settings.origin.prefix;
     let is_wanted = |at: &usize| {
         let name = &known_tables.entries[*at].key.name;
@@ -183,18 +192,26 @@ pub async fn make(
             below: prefix.clone(),
         });
     }
-    let making = Making {
-        known_tables,
-        settings,
-        tables,
-        made: Made::after(&earlier),
+    let made = Made::after(&earlier);
+    let so_far = Mutex::new(SoFar {
         there: earlier,
-        unusable: HashMap::new(),
+        shares: settings.origin.kinds.shares(settings.questions),
+        unusable: HashSet::new(),
+    });
+    let making = Making {
+        visits: Visits {
+            known_tables,
+            settings,
+            tables: &tables,
+            so_far: &so_far,
+        },
+        made,
         has_sample: false,
+        wanted: [false; 2],
         start: Instant::now(),
         keep,
     };
-    making.run().await
+    making.run(at_once).await
 }
 
 impl Made {
@@ -216,69 +233,67 @@ impl Made {
 
 /// A run on its way.
 struct Making<'a, K> {
-    known_tables: &'a KnownTables,
-    settings: &'a Settings,
-    /// The tables that statements are drawn from.
-    tables: Vec<usize>,
-    there: Earlier,
+    visits: Visits<'a>,
     made: Made,
-    /// The tables that gave no sample, with why.
-    unusable: HashMap<usize, &'static str>,
-    /// Whether any gave one.
+    /// Whether any table gave a sample.
     has_sample: bool,
+    /// By kind, whether the visit whose turn it is may make more questions.
+    wanted: [bool; 2],
     start: Instant,
     keep: K,
 }
 
 impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
-    async fn run(mut self) -> Result<Made, MakeError> {
-        let (mut round, mut first) = match self.there.last {
+    async fn run(mut self, at_once: usize) -> Result<Made, MakeError> {
+        let (mut round, mut at) = match self.visits.so_far().there.last {
             None => (0, 0),
-            Some((round, statement)) => (round, statement + 1),
+            Some((round, statement)) => (round, statement.saturating_add(1).min(PLACES)),
         };
-        let (mut order, mut order_of) = (Vec::new(), None);
-        let mut barren = 0;
+        let mut arrivals = self.visits.arrivals((round, at), at_once);
+        let (mut had, mut barren) = (self.questions(), 0);
+        let mut begun = None;
         self.made.ended = loop {
+            if at == PLACES {
+                let has = self.questions();
+                barren = match has > had {
+                    true => 0,
+                    false => barren + 1,
+                };
+                (round, at, had) = (round.saturating_add(1), 0, has);
+            }
             if let Some(ended) = self.is_over(round, barren) {
                 break ended;
             }
-            let pass = round / self.tables.len();
-            if order_of != Some(pass) {
-                order.clone_from(&self.tables);
-                let mut draws = Draws::of(&[self.settings.origin.seed, ORDER, pass as u64]);
-                draws.keep(self.tables.len(), &mut order);
-                order_of = Some(pass);
-            }
-            let had = self.there.questions;
-            if let Some(sample) = self.sample(order[round % self.tables.len()], round).await {
-                let table = order[round % self.tables.len()];
-                self.visit((table, &sample), round, first).await?;
-            }
-            self.is_readable()?;
-            barren = match self.there.questions > had {
-                true => 0,
-                false => barren + 1,
+            // Nobody waits longer than there is time: a model may take long.
+            let settings = self.visits.settings;
+            let left = settings.time.saturating_sub(self.start.elapsed());
+            let Ok(Some(arrival)) = tokio::time::timeout(left, arrivals.next()).await else {
+                continue;
             };
-            (round, first) = (round + 1, 0);
+            if begun != Some(round) {
+                begun = Some(round);
+                self.begin(&arrival.visit)?;
+            }
+            if let Some(outcome) = arrival.outcome {
+                self.take(round, outcome)?;
+            }
+            at += 1;
         };
         self.has_asked()?;
         Ok(self.report())
     }
 
-    /// Whether there are to be more questions of a kind, by its place in [`Kinds::shares`].
-    ///
-    /// [`Kinds::shares`]: crate::Kinds::shares
-    fn wants(&self, place: usize) -> bool {
-        let settings = self.settings;
-        self.there.of_kind[place] < settings.origin.kinds.shares(settings.questions)[place]
+    /// All questions that there are.
+    fn questions(&self) -> usize {
+        self.visits.so_far().there.questions
     }
 
     fn is_over(&self, round: usize, barren: usize) -> Option<Ended> {
-        let settings = self.settings;
+        let settings = self.visits.settings;
         // Each pass has an order of its own: so many visits in a row are to all tables.
-        let all_visited = 2 * self.tables.len() - 1;
+        let all_visited = 2 * self.visits.tables.len() - 1;
         let is_over = [
-            (self.there.questions >= settings.questions, Ended::Complete),
+            (self.questions() >= settings.questions, Ended::Complete),
             (settings.stop.load(Ordering::Relaxed), Ended::Stopped),
             (self.start.elapsed() >= settings.time, Ended::Time),
             (round >= settings.visits, Ended::Visits),
@@ -289,106 +304,89 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
             .find_map(|(is, ended)| is.then_some(ended))
     }
 
-    /// The sample of a table for a round; none if the table gives none.
-    async fn sample(&mut self, table: usize, round: usize) -> Option<Sample> {
+    /// Counts a visit whose turn has come.
+    fn begin(&mut self, visit: &Visit<'_>) -> Result<(), MakeError> {
         self.made.visits += 1;
-        if self.unusable.contains_key(&table) {
-            return None;
-        }
-        let entry = &self.known_tables.entries[table];
-        let mut draws = Draws::of(&[self.settings.origin.seed, SAMPLE, round as u64]);
-        let read = match self.known_tables.engine(table) {
-            Some(engine) if !entry.is_empty => sample::read(engine, entry, &mut draws).await,
-            _ => Err(Unusable::Empty),
+        self.wanted = match self.is_usable(visit) {
+            true => self.visits.so_far().wants(),
+            false => [false; 2],
         };
-        let why = match read {
-            Ok(sample) => {
+        self.is_readable()
+    }
+
+    /// Whether a visit has a sample. A table that gave none to an earlier one is left alone, even
+    /// if it was read ahead before that was known.
+    fn is_usable(&mut self, visit: &Visit<'_>) -> bool {
+        let is_known = self.visits.so_far().unusable.contains(&visit.table);
+        let why = match visit.unusable() {
+            Some(Unusable::Before) => return false,
+            _ if is_known => return false,
+            None => {
                 self.has_sample = true;
-                return Some(sample);
+                return true;
             }
-            Err(Unusable::Empty) => "empty",
-            Err(Unusable::NoColumns) => "no_columns",
-            Err(Unusable::Unreadable(error)) => {
-                self.failed(table, &error.to_string());
+            Some(Unusable::Empty) => "empty",
+            Some(Unusable::NoColumns) => "no_columns",
+            Some(Unusable::Unreadable(error)) => {
+                self.failed(visit.table, &error.to_string());
                 "unreadable"
             }
         };
-        self.unusable.insert(table, why);
+        self.visits.so_far().unusable.insert(visit.table);
         *self.made.passed_over.entry(why).or_default() += 1;
-        None
+        false
+    }
+
+    /// Takes what a place of a visit came to, at its turn, and keeps it if it is a question.
+    fn take(&mut self, round: usize, outcome: Outcome) -> Result<(), MakeError> {
+        let Outcome { kind, asks, became } = outcome;
+        if !self.wanted[kind] {
+            return Ok(());
+        }
+        let (is_repeated, is_wanted) = {
+            let so_far = self.visits.so_far();
+            let has_before = |asks: &String| so_far.there.has_before(round, asks);
+            (asks.as_ref().is_some_and(has_before), so_far.wants()[kind])
+        };
+        // What an earlier visit asked may not have been known when this was drawn.
+        let became = match is_repeated {
+            true => Err(REPEATED.into()),
+            false => became,
+        };
+        // There are enough of its kind since the visit began.
+        if became.is_ok() && !is_wanted {
+            return Ok(());
+        }
+        self.made.drawn += 1;
+        match became {
+            Ok(question) if self.visits.so_far().there.has(&question) => self.reject(REPEATED),
+            Ok(question) => self.add(&question)?,
+            Err(Rejected { why, failure }) => {
+                self.reject(why);
+                if let Some((table, error)) = failure {
+                    self.failed(table, &error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, question: &Question) -> io::Result<()> {
+        (self.keep)(question)?;
+        let mut so_far = self.visits.so_far();
+        so_far.there.add(question);
+        let progress = &self.visits.settings.progress;
+        progress.store(so_far.there.questions, Ordering::Relaxed);
+        Ok(())
     }
 
     fn failed(&mut self, table: usize, error: &str) {
-        let name = &self.known_tables.entries[table].key.name;
+        let name = &self.visits.known_tables.entries[table].key.name;
         let message = || match error.contains(name.as_str()) {
             true => error.to_owned(),
             false => format!("'{name}': {error}"),
         };
         self.made.failure.get_or_insert_with(message);
-    }
-
-    /// Draws the statements of a visit, from one on, and keeps those that become questions.
-    async fn visit(
-        &mut self,
-        (table, sample): (usize, &Sample),
-        round: usize,
-        first: usize,
-    ) -> Result<(), MakeError> {
-        let asking = Asking {
-            known_tables: self.known_tables,
-            origin: &self.settings.origin,
-            model: self.settings.model.as_deref(),
-            table,
-            sample,
-            round,
-        };
-        let seen = &self.there.seen;
-        let mut drawn: Vec<Drawn> = Vec::new();
-        if self.wants(0) {
-            drawn.extend((0..STATEMENTS).map(|at| asking.draw(at, seen)));
-        }
-        if self.wants(1) {
-            drawn.extend(asking.contexts(seen));
-        }
-        drawn.retain(|it| it.at >= first);
-        // In their order, some at a time.
-        let mut asked = stream::iter(drawn).map(|drawn| asking.ask(drawn)).buffered(
-            match self.settings.model {
-                None => AT_ONCE,
-                Some(_) => STATEMENTS + CONTEXTS,
-            },
-        );
-        // Nobody waits longer than there is time: a model may take long.
-        while self.is_over(round, 0).is_none() {
-            let left = self.settings.time.saturating_sub(self.start.elapsed());
-            let Ok(Some(asked)) = tokio::time::timeout(left, asked.next()).await else {
-                break;
-            };
-            // There are enough of its kind since it was drawn.
-            if asked.as_ref().is_ok_and(|it| !self.wants(it.kind.place())) {
-                continue;
-            }
-            self.made.drawn += 1;
-            let has = |text: &str| self.there.seen.contains(text);
-            match asked {
-                Ok(question) if has(&question.question) || has(&question.asked()) => {
-                    self.reject("repeated");
-                }
-                Ok(question) => {
-                    (self.keep)(&question)?;
-                    self.there.add(&question);
-                    let count = self.there.questions;
-                    self.settings.progress.store(count, Ordering::Relaxed);
-                }
-                Err(Rejected { why, failure }) => {
-                    self.reject(why);
-                    if let Some((table, error)) = failure {
-                        self.failed(table, &error);
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 
     fn reject(&mut self, why: &'static str) {
@@ -398,19 +396,17 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
     /// Fails where nothing can be asked about: an unreachable lake takes long to notice, table by
     /// table.
     fn is_readable(&self) -> Result<(), MakeError> {
-        let tried = self.unusable.len();
+        let (tried, tables) = (self.tried(), self.visits.tables.len());
         let is_first = self.made.visits == tried;
         let of = |why: &str| self.made.passed_over.get(why).copied().unwrap_or_default();
         match is_first {
-            true if tried >= self.tables.len().min(UNREADABLE) && of("unreadable") == tried => {
+            true if tried >= tables.min(UNREADABLE) && of("unreadable") == tried => {
                 Err(MakeError::Unreadable {
                     tried,
                     first: self.made.failure.clone().unwrap_or_default(),
                 })
             }
-            true if tried == self.tables.len() || of("unreadable") >= UNREADABLE => {
-                Err(self.unusable())
-            }
+            true if tried == tables || of("unreadable") >= UNREADABLE => Err(self.unusable()),
             _ => Ok(()),
         }
     }
@@ -426,10 +422,15 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
         }
     }
 
+    /// Tables that gave no sample.
+    fn tried(&self) -> usize {
+        self.visits.so_far().unusable.len()
+    }
+
     fn unusable(&self) -> MakeError {
         let of = |why: &str| self.made.passed_over.get(why).copied().unwrap_or_default();
         MakeError::Unusable {
-            tried: self.unusable.len(),
+            tried: self.tried(),
             why: Unasked {
                 empty: of("empty"),
                 without_columns: of("no_columns"),
@@ -441,8 +442,9 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
 
     /// What the run has made, at its end.
     fn report(mut self) -> Made {
+        let questions = self.questions();
         let made = &mut self.made;
-        made.questions = self.there.questions;
+        made.questions = questions;
         let new = made.questions - made.earlier;
         made.share = new as f64 / made.drawn.max(1) as f64;
         made.seconds = self.start.elapsed().as_secs_f64();

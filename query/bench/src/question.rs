@@ -1,6 +1,6 @@
 //! A question as a line of a file that `limn eval` reads, and what a run has left there.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use limn_segment::REGISTERED;
 use serde::{Deserialize, Serialize};
@@ -174,8 +174,8 @@ pub struct Earlier {
     pub whole_bytes: usize,
     /// The round and statement of the last.
     pub(crate) last: Option<(usize, usize)>,
-    /// Their texts, and their statements without tables.
-    pub(crate) seen: HashSet<String>,
+    /// Their texts, and their statements without tables, each with its round.
+    pub(crate) seen: HashMap<String, usize>,
 }
 
 impl Earlier {
@@ -223,8 +223,18 @@ impl Earlier {
         self.questions += 1;
         self.of_kind[question.kind.place()] += 1;
         self.last = Some((question.round, question.statement));
-        self.seen.insert(question.question.clone());
-        self.seen.insert(question.asked());
+        self.seen.insert(question.question.clone(), question.round);
+        self.seen.insert(question.asked(), question.round);
+    }
+
+    /// Whether a question of a visit before this round asks the same.
+    pub(crate) fn has_before(&self, round: usize, asked: &str) -> bool {
+        self.seen.get(asked).is_some_and(|of| *of < round)
+    }
+
+    /// Whether a question has the same words or asks the same.
+    pub(crate) fn has(&self, question: &Question) -> bool {
+        self.seen.contains_key(&question.question) || self.seen.contains_key(&question.asked())
     }
 }
 
@@ -318,7 +328,7 @@ mod tests {
         assert_eq!((earlier.questions, earlier.whole_bytes), (2, whole.len()));
         assert_eq!(earlier.last, Some((2, 0)));
         let asked = "SELECT \"depth\" WHERE \"id\" = 20";
-        assert!(earlier.seen.contains(asked), "{:?}", earlier.seen);
+        assert_eq!(earlier.seen.get(asked), Some(&2), "{:?}", earlier.seen);
         assert_eq!(
             Earlier::read("", "q", &origin()).unwrap(),
             Earlier::default()

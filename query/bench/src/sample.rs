@@ -49,6 +49,8 @@ pub(crate) enum Unusable {
     NoColumns,
     /// It cannot be read.
     Unreadable(SqlError),
+    /// An earlier visit found that it gives none: it is not read again.
+    Before,
 }
 
 impl From<SqlError> for Unusable {
