@@ -16,6 +16,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 
@@ -24,13 +25,24 @@ from measured import keep
 CORPORA = ["adventureworks", "public_bi"]
 # PNEUMA's content questions, put in English by a model: hit@1 in per cent (its table 2).
 PAPER = {"adventureworks": 81.4, "public_bi": 71.1}
+# The exit code of a limn that was interrupted.
+STOPPED = 130
 
 
-def run(arguments):
+def run(arguments, codes=(0, 1)):
     done = subprocess.run(arguments, capture_output=True, text=True)
-    if done.returncode not in (0, 1) or not done.stdout:
+    if done.returncode not in codes or not done.stdout:
         raise SystemExit(f"{' '.join(arguments)}\n{done.stderr}")
     return json.loads(done.stdout)
+
+
+def run_to_its_report(arguments):
+    """As run. An interrupt is for limn, which then ends with its report: this process waits for it."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        return run(arguments, (0, 1, STOPPED))
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def quoted(name):
@@ -95,7 +107,10 @@ def measure(limn, corpus, folder, work, count, flags, goes_on):
     run([limn, "index", str(folder), "--index", index, "--narrate", "off", "--json"])
     make = [limn, "bench", "make", "--index", index, "-n", str(count), "--seed", "1", "--out", made, "--json"] + flags
     with open(f"{work}/{corpus}.runs.jsonl", "a" if goes_on else "w") as runs:
-        runs.write(json.dumps(run(make)) + "\n")
+        ended = run_to_its_report(make)
+        runs.write(json.dumps(ended) + "\n")
+    if ended["ended"] == "stopped":
+        raise SystemExit(f"{corpus}: interrupted with {ended['questions']} questions; --go-on goes on")
     report = [json.loads(line) for line in open(f"{work}/{corpus}.runs.jsonl")]
     questions = [json.loads(line) for line in open(made)]
     tables = [it["table"] for it in run([limn, "tables", "--index", index, "--json"])]
