@@ -51,7 +51,11 @@ fn write(dimensions: usize, vectors: &[KeptVector]) -> Bytes {
     bytes.into()
 }
 
-fn read(dimensions: usize, bytes: &[u8]) -> Result<Vec<KeptVector>, FormatError> {
+fn read(
+    dimensions: usize,
+    bytes: &[u8],
+    is_wanted: impl Fn(TextHash) -> bool,
+) -> Result<Vec<KeptVector>, FormatError> {
     let end = bytes.len().checked_sub(CHECKSUM).ok_or("it is too short")?;
     let (body, checksum) = bytes.split_at(end);
     if xxh3_64(body).to_le_bytes() != checksum {
@@ -75,11 +79,14 @@ fn read(dimensions: usize, bytes: &[u8]) -> Result<Vec<KeptVector>, FormatError>
         bytes.copy_from_slice(hash);
         TextHash::from_bytes(bytes)
     });
-    let vectors = vectors.chunks_exact(row.max(1)).map(|row| {
+    let rows = hashes.zip(vectors.chunks_exact(row.max(1)));
+    let wanted = rows.filter(|(hash, _)| is_wanted(*hash));
+    let vectors = wanted.map(|(hash, row)| {
         let values = row.chunks_exact(2);
-        values.map(|b| f16::from_le_bytes([b[0], b[1]])).collect()
+        let vector = values.map(|b| f16::from_le_bytes([b[0], b[1]])).collect();
+        (hash, vector)
     });
-    Ok(hashes.zip(vectors).collect())
+    Ok(vectors.collect())
 }
 
 impl IndexStore {
@@ -103,7 +110,8 @@ impl IndexStore {
         Ok(path)
     }
 
-    /// The vectors that are kept of an embedder, by file. One list request where there are none.
+    /// The vectors that are kept of an embedder, by file, of the texts that are wanted. One list
+    /// request where there are none.
     ///
     /// # Errors
     /// Store errors. Damaged files are left out, and logged.
@@ -111,6 +119,7 @@ impl IndexStore {
         &self,
         embedder: &str,
         dimensions: usize,
+        is_wanted: impl Fn(TextHash) -> bool,
     ) -> Result<Vec<(String, Vec<KeptVector>)>, SegmentError> {
         let mut found = Vec::new();
         let mut listing = self.store.list(&folder(embedder, dimensions));
@@ -126,7 +135,7 @@ impl IndexStore {
                 Err(e) if e.kind() == StoreErrorKind::NotFound => continue,
                 Err(e) => return Err(e.into()),
             };
-            match read(dimensions, &bytes) {
+            match read(dimensions, &bytes, &is_wanted) {
                 Ok(vectors) => found.push((path, vectors)),
                 Err(detail) => tracing::warn!(path, %detail, "kept vectors are damaged"),
             }
@@ -159,35 +168,45 @@ mod tests {
             .collect()
     }
 
+    fn every(_: TextHash) -> bool {
+        true
+    }
+
+    fn all(dimensions: usize, bytes: &[u8]) -> Result<Vec<KeptVector>, FormatError> {
+        read(dimensions, bytes, every)
+    }
+
     #[test]
     fn round_trip_and_no_damaged_file_is_read() {
         let bytes = write(2, &vectors());
-        assert_eq!(read(2, &bytes).unwrap(), vectors());
-        assert!(read(3, &bytes).is_err());
+        assert_eq!(all(2, &bytes).unwrap(), vectors());
+        assert!(all(3, &bytes).is_err());
+        let some = read(2, &bytes, |text| text == vectors()[3].0).unwrap();
+        assert_eq!(some, vectors()[3..4]);
         for at in 0..bytes.len() {
             let mut flipped = bytes.to_vec();
             flipped[at] ^= 4;
-            assert!(read(2, &flipped).is_err(), "byte {at}");
-            assert!(read(2, &bytes[..at]).is_err());
+            assert!(all(2, &flipped).is_err(), "byte {at}");
+            assert!(all(2, &bytes[..at]).is_err());
         }
         // A count that fits no memory, under a right checksum.
         let mut hostile = MAGIC.to_vec();
         put_number(&mut hostile, 2);
         put_number(&mut hostile, u64::MAX / 2);
         hostile.extend_from_slice(&xxh3_64(&hostile).to_le_bytes());
-        assert!(read(2, &hostile).is_err());
+        assert!(all(2, &hostile).is_err());
     }
 
     #[tokio::test]
     async fn files_are_found_by_embedder_and_dropped() {
         let index = IndexStore::new(limn_store::Store::in_memory());
-        assert!(index.kept_vectors("a", 2).await.unwrap().is_empty());
+        assert!(index.kept_vectors("a", 2, every).await.unwrap().is_empty());
         let path = index.keep_vectors("a", 2, &vectors()).await.unwrap();
-        assert!(index.kept_vectors("b", 2).await.unwrap().is_empty());
-        let found = index.kept_vectors("a", 2).await.unwrap();
+        assert!(index.kept_vectors("b", 2, every).await.unwrap().is_empty());
+        let found = index.kept_vectors("a", 2, every).await.unwrap();
         assert_eq!(found, [(path.clone(), vectors())]);
         index.store.put(&path, "other".into()).await.unwrap();
-        assert!(index.kept_vectors("a", 2).await.unwrap().is_empty());
+        assert!(index.kept_vectors("a", 2, every).await.unwrap().is_empty());
         for _ in 0..2 {
             index.drop_kept_vectors(&path).await.unwrap();
         }

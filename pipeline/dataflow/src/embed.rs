@@ -1,9 +1,11 @@
 //! Vectors: every block that is searched by meaning gets one, and no text gets one twice.
 //!
-//! The vectors that are published are found by text hash, so a table that changed in one block
-//! embeds one block. What is left goes to the embedding service, which batches over all workers.
+//! A table first [asks](BlockEmbedder::ask) for the vectors of its texts that are known
+//! (`crate::known_vectors`), by their hashes, so that one that changed in one block embeds one
+//! block. What is left goes to the embedding service, which batches over all workers.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use half::f16;
@@ -19,11 +21,13 @@ use tokio::sync::OnceCell;
 use crate::describe::TableChange;
 use crate::error::PipelineError;
 use crate::kept::KeptVectors;
+use crate::known_vectors::{AnsweredTable, Asked, Asker};
 use crate::narrate::awaiting::AwaitingTable;
 use crate::position::Position;
 use crate::progress::Progress;
 use crate::published_vectors::PublishedVectors;
 use crate::report::Failure;
+use crate::text_share::TextShare;
 use crate::values::DraftValues;
 use crate::wire::{Wire, WireRow};
 
@@ -53,17 +57,21 @@ pub struct EmbeddedTable {
 pub struct BlockEmbedder {
     service: EmbeddingService,
     index: IndexStore,
+    /// The segments that the run began with.
     published: Arc<PublishedVectors>,
     /// What is embedded and not published yet.
     kept: Arc<KeptVectors>,
-    /// The segments of such tables, as far as they are open.
+    /// Segments that this run made, with tables that it describes again, as far as they are open.
     reopened: Mutex<HashMap<String, Arc<OnceCell<Arc<SegmentReader>>>>>,
     progress: Arc<Progress>,
+    share: TextShare,
+    /// Tables that have asked so far.
+    asked: AtomicU64,
 }
 
 impl BlockEmbedder {
     /// An embedder of blocks that runs `embedder` on so many threads; `published` are its own
-    /// vectors.
+    /// vectors. Which process knows which of them, `share` says.
     pub fn new(
         embedder: Arc<dyn Embedder>,
         threads: usize,
@@ -71,6 +79,7 @@ impl BlockEmbedder {
         published: Arc<PublishedVectors>,
         kept: Arc<KeptVectors>,
         progress: Arc<Progress>,
+        share: TextShare,
     ) -> Self {
         Self {
             service: EmbeddingService::start(embedder, threads),
@@ -79,6 +88,8 @@ impl BlockEmbedder {
             kept,
             reopened: Mutex::default(),
             progress,
+            share,
+            asked: AtomicU64::new(0),
         }
     }
 
@@ -87,11 +98,35 @@ impl BlockEmbedder {
         self.service.stats()
     }
 
-    /// Embeds the blocks of one table.
+    /// What a table on this worker asks before it is embedded: the vectors of all its texts but
+    /// those that it has in its segment of this run.
+    ///
+    /// # Errors
+    /// That segment cannot be read.
+    pub async fn ask(&self, table: TableChange, worker: u64) -> Result<Vec<Asked>, PipelineError> {
+        let own = self.own_segment(table.published_in.as_ref()).await?;
+        let replaced = replaced_vectors(own.as_deref(), table.replaces.as_ref())?;
+        let blocks = table.blocks.0.iter().filter(|block| is_embedded(block));
+        let texts = blocks.map(|block| TextHash::of(&block.text));
+        let wanted: Vec<TextHash> = texts.filter(|it| !replaced.contains_key(it)).collect();
+        let number = self.asked.fetch_add(1, Ordering::Relaxed);
+        Ok(Asked::by(
+            Asker { worker, number },
+            table,
+            wanted,
+            self.share,
+        ))
+    }
+
+    /// Embeds the blocks of one table whose vectors are not known.
     ///
     /// # Errors
     /// The embedder failed, or a published segment is damaged.
-    pub async fn embed(&self, change: TableChange) -> Result<Vec<EmbeddedTable>, PipelineError> {
+    pub async fn embed(
+        &self,
+        answered: AnsweredTable,
+    ) -> Result<Vec<EmbeddedTable>, PipelineError> {
+        let AnsweredTable { table, vectors } = answered;
         let TableChange {
             row,
             blocks,
@@ -102,29 +137,45 @@ impl BlockEmbedder {
             published_in,
             awaits,
             held,
-        } = change;
-        let own = match &published_in {
-            Some(Wire(segment)) => Some(self.reopened(segment).await?),
-            None => None,
-        };
+        } = table;
+        let own = self.own_segment(published_in.as_ref()).await?;
         let texts = blocks.0;
         let values = match texts.is_empty() {
             true => TableValues::default(),
             false => self.values(values.0, own.as_deref()).await?,
         };
-        let replaced = match (&replaces, &own) {
-            (Some(position), Some(own)) => vectors_of(own, position)?,
-            _ => HashMap::new(),
-        };
+        let replaced = replaced_vectors(own.as_deref(), replaces.as_ref())?;
+        let vectors = self.vectors(&texts, &[replaced, vectors]).await?;
+        let blocks = texts
+            .into_iter()
+            .zip(vectors)
+            .map(|(block, vector)| segment_block(block, vector))
+            .collect();
+        Ok(vec![EmbeddedTable {
+            row,
+            blocks: Wire(blocks),
+            values: Wire(values),
+            replaces,
+            known,
+            failures,
+            awaits,
+            held,
+        }])
+    }
+
+    /// The vectors of the blocks that are searched by meaning: what is known, or else new ones.
+    async fn vectors(
+        &self,
+        texts: &[TextBlock],
+        known: &[HashMap<TextHash, Vec<f16>>],
+    ) -> Result<Vec<Option<Vec<f16>>>, PipelineError> {
         let mut vectors: Vec<Option<Vec<f16>>> = vec![None; texts.len()];
         let mut wanted = Vec::new();
         for (index, block) in texts.iter().enumerate() {
-            if block.kind != limn_summary::BlockKind::Cells {
+            if is_embedded(block) {
                 Progress::add(&self.progress.blocks_wanted, 1);
-                vectors[index] = match replaced.get(&TextHash::of(&block.text)) {
-                    Some(vector) => Some(vector.clone()),
-                    None => self.known_vector(&block.text).await?,
-                };
+                let text = TextHash::of(&block.text);
+                vectors[index] = known.iter().find_map(|known| known.get(&text)).cloned();
                 if vectors[index].is_none() {
                     wanted.push(index);
                 }
@@ -153,21 +204,18 @@ impl BlockEmbedder {
             &self.progress.blocks_embedded,
             vectors.iter().flatten().count(),
         );
-        let blocks = texts
-            .into_iter()
-            .zip(vectors)
-            .map(|(block, vector)| segment_block(block, vector))
-            .collect();
-        Ok(vec![EmbeddedTable {
-            row,
-            blocks: Wire(blocks),
-            values: Wire(values),
-            replaces,
-            known,
-            failures,
-            awaits,
-            held,
-        }])
+        Ok(vectors)
+    }
+
+    /// The segment that a table has been in until now, if this run made that.
+    async fn own_segment(
+        &self,
+        published_in: Option<&Wire<SegmentEntry>>,
+    ) -> Result<Option<Arc<SegmentReader>>, PipelineError> {
+        match published_in {
+            Some(Wire(segment)) => Ok(Some(self.reopened(segment).await?)),
+            None => Ok(None),
+        }
     }
 
     /// A segment that this run made, with tables that it describes again.
@@ -208,27 +256,25 @@ impl BlockEmbedder {
             None => from.pop().map(|(table, _)| table).unwrap_or_default(),
         })
     }
-
-    /// The vector of a text that is published, or that a killed run was about to publish.
-    async fn known_vector(&self, text: &str) -> Result<Option<Vec<f16>>, PipelineError> {
-        let hash = TextHash::of(text);
-        match self.published.find(hash).await? {
-            Some(vector) => Ok(Some(vector)),
-            None => self.kept.find(hash).await,
-        }
-    }
 }
 
-/// The vectors, by the hash of their text, of a table in a segment that this run made: the snapshot
-/// that the run began with does not have them.
-fn vectors_of(
-    segment: &SegmentReader,
-    position: &Position,
+/// Whether a block is searched by meaning.
+fn is_embedded(block: &TextBlock) -> bool {
+    block.kind != limn_summary::BlockKind::Cells
+}
+
+/// The vectors, by the hash of their text, that a table has in a segment of this run, if it is in
+/// one: the snapshot that the run began with does not have them.
+fn replaced_vectors(
+    own: Option<&SegmentReader>,
+    replaces: Option<&Position>,
 ) -> Result<HashMap<TextHash, Vec<f16>>, PipelineError> {
     let mut vectors = HashMap::new();
-    for block in position.first_block..position.first_block + position.blocks {
-        if let Some(vector) = segment.vector(block)? {
-            vectors.insert(segment.text_hash(block)?, vector);
+    if let (Some(segment), Some(position)) = (own, replaces) {
+        for block in position.first_block..position.first_block + position.blocks {
+            if let Some(vector) = segment.vector(block)? {
+                vectors.insert(segment.text_hash(block)?, vector);
+            }
         }
     }
     Ok(vectors)

@@ -1,11 +1,12 @@
 //! The nightly job, from top to bottom as the data flows.
 //!
 //! [`build`] is the dataflow of a round, which is one listing and all that comes of it, with its
-//! stages below it in order; each stage's inside is in its own file. [`Stages`] holds what the stages share in one
-//! process: the reader, the assembler, the describer, the embedder, the segment writer and the
-//! committer. `crate::drive` feeds it epochs: first those of the lake; then, as a language model
-//! gets on, those of tables that are published and await its words. What a session keeps from round
-//! to round is in [`Job`], and in the dataflow of the join graph ([`build_graph`]).
+//! stages below it in order; each stage's inside is in its own file. [`Stages`] holds what the
+//! stages share in one process: the reader, the assembler, the describer, the known vectors, the
+//! embedder, the segment writer and the committer. `crate::drive` feeds it epochs: first those of
+//! the lake; then, as a language model gets on, those of tables that are published and await its
+//! words. What a session keeps from round to round is in [`Job`], and in the dataflow of the join
+//! graph ([`build_graph`]).
 
 use std::sync::{Arc, mpsc};
 
@@ -27,13 +28,14 @@ use crate::assembler::Assembler;
 use crate::async_operator::async_flat_map;
 use crate::changes::{Epoch, GroupId, MemberId, changed_groups};
 use crate::cluster::terms::Terms;
-use crate::describe::Describer;
+use crate::describe::{Describer, TableChange};
 use crate::draft::TableDraft;
 use crate::drive::sleep::Sleepers;
 use crate::embed::{BlockEmbedder, EmbeddedTable};
 use crate::error::{Fatal, PipelineError};
 use crate::graph::{EdgeUpdate, GraphWork, Joins, edges};
 use crate::kept::KeptVectors;
+use crate::known_vectors::{AnsweredTable, Asked, KnownVectors, Question, await_answers};
 use crate::narrate::aliases::settle_aliases;
 use crate::narrate::asking::Asking;
 use crate::narrate::store::NarrationStore;
@@ -77,6 +79,8 @@ pub struct Stages {
     pub narrations: Option<Arc<NarrationStore>>,
     /// Asks a model for missing narrations, where the run has one.
     pub asking: Option<Arc<Asking>>,
+    /// The vectors of texts that need not be embedded, as far as this process knows them.
+    pub known_vectors: Arc<KnownVectors>,
     /// Gives blocks their vectors.
     pub embedder: Arc<BlockEmbedder>,
     /// What is embedded and not published yet.
@@ -190,6 +194,7 @@ pub fn build(
     let worker_count = worker.peers();
     let worker_index = worker.index();
     let home = Home::of(worker_index, job.workers);
+    let here = worker_index as u64;
     worker.dataflow::<Epoch, _, _>(|scope| {
         let lake = lake.to_collection(scope);
         let published = published.to_collection(scope);
@@ -207,10 +212,11 @@ pub fn build(
         let mut tables = read_and_assemble(work, job, stages, home);
         // From here on any process can go on with them.
         if worker_count > job.workers {
-            let here = worker_index as u64;
             tables = tables.exchange(move |table: &TableDraft| table.route(here));
         }
-        let embedded = describe_and_embed(tables, job, stages);
+        let described = describe_tables(tables, job, stages);
+        let answered = ask_for_vectors(described, job, stages, here);
+        let embedded = embed_blocks(answered, job, stages);
         let shards = write_segments(embedded, job, stages);
         if worker_count > job.workers {
             forget_kept(shards.clone(), stages).probe_with(&done);
@@ -258,24 +264,56 @@ fn read_and_assemble<'scope>(
     assemble_tables(work, known.concat(reads), &stages.assembler)
 }
 
-/// Tables are described, with the narrations of their columns that there are. Their texts become
-/// vectors, in batches over all workers.
-fn describe_and_embed<'scope>(
+/// Tables are described, with the narrations of their columns that there are.
+fn describe_tables<'scope>(
     tables: Stream<'scope, Epoch, Vec<TableDraft>>,
     job: &Job,
     stages: &Stages,
-) -> Stream<'scope, Epoch, Vec<EmbeddedTable>> {
+) -> Stream<'scope, Epoch, Vec<TableChange>> {
     let narrate = Stage::of("look up narrations", job, &stages.describer);
     let narrated = narrate.run(tables, Pipeline, |describer, table| async move {
         describer.look_up(table).await
     });
     let narrated = settle_aliases(narrated, stages.narrations.clone());
     let describe = Stage::of("describe tables", job, &stages.describer);
-    let described = describe.run(narrated, Pipeline, |describer, table| async move {
+    describe.run(narrated, Pipeline, |describer, table| async move {
         describer.describe(table).await
+    })
+}
+
+/// The processes that may know vectors of a table's texts are asked for them. The table waits on
+/// its worker, which is `here`, until they have answered.
+fn ask_for_vectors<'scope>(
+    described: Stream<'scope, Epoch, Vec<TableChange>>,
+    job: &Job,
+    stages: &Stages,
+    here: u64,
+) -> Stream<'scope, Epoch, Vec<AnsweredTable>> {
+    let ask = Stage::of("ask for vectors", job, &stages.embedder);
+    let asked = ask.run(described, Pipeline, move |embedder, table| async move {
+        embedder.ask(table, here).await
     });
+    let (tables, questions) = asked.ok_err(|asked| match asked {
+        Asked::Table(table) => Ok(*table),
+        Asked::Question(question) => Err(question),
+    });
+    let look_up = Stage::of("look vectors up", job, &stages.known_vectors);
+    let workers = job.workers as u64;
+    let to_holder = Exchange::new(move |question: &Question| question.route(workers));
+    let answers = look_up.run(questions, to_holder, |known, question| async move {
+        known.answer(question).await
+    });
+    await_answers(tables, answers)
+}
+
+/// Texts whose vectors nobody knows become vectors, in batches over all workers.
+fn embed_blocks<'scope>(
+    answered: Stream<'scope, Epoch, Vec<AnsweredTable>>,
+    job: &Job,
+    stages: &Stages,
+) -> Stream<'scope, Epoch, Vec<EmbeddedTable>> {
     let embed = Stage::of("embed blocks", job, &stages.embedder);
-    embed.run(described, Pipeline, |embedder, table| async move {
+    embed.run(answered, Pipeline, |embedder, table| async move {
         embedder.embed(table).await
     })
 }
@@ -294,7 +332,8 @@ fn write_segments<'scope>(
     })
 }
 
-/// Vectors that are in a segment need not be kept any more by the process that embedded them.
+/// Vectors that are in a segment need not be kept any more by the process that embedded them. All
+/// are told: it is a process that had a table with the text, and not the one that its hash names.
 fn forget_kept<'scope>(
     shards: Stream<'scope, Epoch, Vec<ShardResult>>,
     stages: &Stages,

@@ -3,6 +3,9 @@
 //!
 //! They are written when much or long was embedded since they were last written: a run of less than
 //! half a minute writes none. A vector whose segment is uploaded is no longer kept.
+//!
+//! A process writes what it has embedded, and finds what killed runs have left of its part of all
+//! texts.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,6 +16,7 @@ use limn_segment::{IndexStore, KeptVector, TextHash};
 use tokio::sync::OnceCell;
 
 use crate::error::PipelineError;
+use crate::text_share::TextShare;
 
 /// Vectors are written when so many are not…
 const MANY: usize = 16_384;
@@ -24,7 +28,8 @@ pub struct KeptVectors {
     dimensions: usize,
     /// …or when so much time has passed.
     after: Duration,
-    /// What earlier runs have left.
+    share: TextShare,
+    /// What earlier runs have left, of the texts that fall to this process.
     found: OnceCell<HashMap<TextHash, Vec<f16>>>,
     state: Mutex<State>,
 }
@@ -38,12 +43,19 @@ struct State {
 
 impl KeptVectors {
     /// The kept vectors of `embedder`, written every `after`.
-    pub fn new(index: IndexStore, embedder: String, dimensions: usize, after: Duration) -> Self {
+    pub fn new(
+        index: IndexStore,
+        embedder: String,
+        dimensions: usize,
+        after: Duration,
+        share: TextShare,
+    ) -> Self {
         Self {
             index,
             embedder,
             dimensions,
             after,
+            share,
             found: OnceCell::new(),
             state: Mutex::new(State {
                 unwritten: HashMap::new(),
@@ -57,7 +69,8 @@ impl KeptVectors {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The vector of a text that a killed run has embedded. Reads the index at the first call.
+    /// The vector of a text of this process that a killed run has embedded. Reads the index at the
+    /// first call.
     ///
     /// # Errors
     /// The index cannot be read.
@@ -68,7 +81,11 @@ impl KeptVectors {
 
     async fn load(&self) -> Result<HashMap<TextHash, Vec<f16>>, PipelineError> {
         let mut found = HashMap::new();
-        let files = self.index.kept_vectors(&self.embedder, self.dimensions);
+        let share = self.share;
+        let is_own = |text| share.has(text);
+        let files = self
+            .index
+            .kept_vectors(&self.embedder, self.dimensions, is_own);
         for (path, vectors) in files.await? {
             found.extend(vectors);
             self.state().files.push(path);
@@ -117,5 +134,37 @@ impl KeptVectors {
             self.index.drop_kept_vectors(&path).await?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use limn_store::Store;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn each_process_finds_what_killed_runs_have_left_of_its_texts() {
+        let index = IndexStore::new(Store::in_memory());
+        let left: Vec<KeptVector> = (0..50u16)
+            .map(|text| (TextHash::of(&text.to_string()), vec![f16::from_bits(text)]))
+            .collect();
+        for part in left.chunks(20) {
+            index.keep_vectors("e", 1, part).await.unwrap();
+        }
+        let mut found = 0;
+        for process in 0..3 {
+            let share = TextShare::of(process, 3);
+            let after = Duration::from_secs(30);
+            let kept = KeptVectors::new(index.clone(), "e".to_owned(), 1, after, share);
+            for (text, vector) in &left {
+                let expected = share.has(*text).then(|| vector.clone());
+                assert_eq!(kept.find(*text).await.unwrap(), expected, "{process}");
+            }
+            found += kept.found.get().unwrap().len();
+            assert_eq!(kept.state().files.len(), 3);
+        }
+        assert_eq!(found, left.len());
     }
 }

@@ -22,6 +22,7 @@ use crate::error::{Fatal, PipelineError};
 use crate::graph::MostTables;
 use crate::job::{Job, Stages};
 use crate::kept::KeptVectors;
+use crate::known_vectors::KnownVectors;
 use crate::narrate::asking::Asking;
 use crate::narrate::store::NarrationStore;
 use crate::options::{NarrateWith, RunOptions};
@@ -34,6 +35,7 @@ use crate::report::{ByteTotals, RequestTotals};
 use crate::segments::SegmentWriter;
 use crate::settings::IndexSettings;
 use crate::share::Share;
+use crate::text_share::TextShare;
 
 /// The part of the memory for tables that may be of those that wait for the end of their epoch.
 const STASHED: u64 = 2;
@@ -45,18 +47,24 @@ const KEPT_CONTAINERS: u64 = 4;
 pub struct Known {
     /// The catalog of the lake.
     pub published: Arc<Published>,
-    /// The vectors of texts.
+    /// The vectors of texts…
     pub vectors: Arc<PublishedVectors>,
+    /// …that fall to this process.
+    texts: TextShare,
     /// What the narrator of the last round has said of columns.
     narrations: Arc<Mutex<Option<Arc<NarrationStore>>>>,
 }
 
 impl Known {
     /// Nothing yet.
-    pub fn nothing(index: &IndexStore) -> Self {
+    pub fn nothing(index: &IndexStore, options: &RunOptions) -> Self {
+        let cluster = options.cluster.as_ref();
+        let (process, processes) = cluster.map_or((0, 1), |cluster| cluster.place());
+        let texts = TextShare::of(process, processes);
         Self {
             published: Arc::default(),
-            vectors: Arc::new(PublishedVectors::new(index.clone())),
+            vectors: Arc::new(PublishedVectors::new(index.clone(), texts)),
+            texts,
             narrations: Arc::default(),
         }
     }
@@ -237,14 +245,22 @@ impl Opening {
         asking: Option<Arc<Asking>>,
     ) -> Result<Stages, PipelineError> {
         let (index, options, settings) = (&self.index, &self.options, &terms.settings);
-        let (progress, published) = (&self.progress, &self.known.published);
+        let Known {
+            published,
+            vectors,
+            texts,
+            ..
+        } = &self.known;
+        let progress = &self.progress;
         let room = Room::of(options.held_memory);
         let kept = Arc::new(KeptVectors::new(
             index.clone(),
             settings.embedder.clone(),
             settings.dimensions,
             options.keep_vectors_after,
+            *texts,
         ));
+        let known_vectors = KnownVectors::new(Arc::clone(vectors), Arc::clone(&kept));
         Ok(Stages {
             reader: Arc::new(self.reader(terms, &room)),
             assembler: Arc::new(self.assembler(terms, is_uniform, &room)),
@@ -259,10 +275,12 @@ impl Opening {
                 Arc::clone(&self.embedder),
                 options.embed_threads,
                 index.clone(),
-                Arc::clone(&self.known.vectors),
+                Arc::clone(vectors),
                 Arc::clone(&kept),
                 Arc::clone(progress),
+                *texts,
             )),
+            known_vectors: Arc::new(known_vectors),
             writer: Arc::new(SegmentWriter::new(
                 index.clone(),
                 settings.dimensions,

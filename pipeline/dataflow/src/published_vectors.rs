@@ -1,4 +1,5 @@
-//! The vectors that are published, by text hash: no text that has one is embedded again.
+//! The vectors that are published, by text hash: no text that has one is embedded again. A process
+//! remembers where those of its part of all texts are.
 //!
 //! Segments are opened when the first vector is looked for, so an unchanged lake reads none. A
 //! session keeps them, and opens what is new.
@@ -12,11 +13,13 @@ use limn_segment::{BlockKind, IndexStore, SegmentError, SegmentReader, Snapshot,
 use tokio::sync::RwLock;
 
 use crate::error::PipelineError;
+use crate::text_share::TextShare;
 
-/// The vectors of the newest snapshot that was looked at.
+/// The vectors of the newest snapshot that was looked at, of the texts that fall to this process.
 #[derive(Debug)]
 pub struct PublishedVectors {
     index: IndexStore,
+    share: TextShare,
     state: RwLock<State>,
 }
 
@@ -39,9 +42,10 @@ type Place = (u32, u32);
 
 impl PublishedVectors {
     /// No vectors yet.
-    pub fn new(index: IndexStore) -> Self {
+    pub fn new(index: IndexStore, share: TextShare) -> Self {
         Self {
             index,
+            share,
             state: RwLock::default(),
         }
     }
@@ -60,7 +64,7 @@ impl PublishedVectors {
     pub async fn segment(&self, path: &str) -> Result<Arc<SegmentReader>, PipelineError> {
         let mut state = self.state.write().await;
         if !state.is_open {
-            state.open(&self.index).await?;
+            state.open(&self.index, self.share).await?;
         }
         let number = state.numbers.get(path);
         let reader = number.and_then(|number| state.segments.get(number));
@@ -71,7 +75,7 @@ impl PublishedVectors {
         Ok(reader.cloned().ok_or_else(unnamed)?)
     }
 
-    /// The vector of a text.
+    /// The vector of a text of this process.
     ///
     /// # Errors
     /// A published segment cannot be read.
@@ -84,7 +88,7 @@ impl PublishedVectors {
         }
         let mut state = self.state.write().await;
         if !state.is_open {
-            state.open(&self.index).await?;
+            state.open(&self.index, self.share).await?;
         }
         state.find(text_hash)
     }
@@ -114,7 +118,7 @@ impl State {
     }
 
     /// Closes the segments that the snapshot does not name, and opens those that are not open.
-    async fn open(&mut self, index: &IndexStore) -> Result<(), PipelineError> {
+    async fn open(&mut self, index: &IndexStore, share: TextShare) -> Result<(), PipelineError> {
         let entries = self.snapshot.iter().flat_map(|it| it.segments.clone());
         let entries: Vec<_> = entries.collect();
         let named: HashSet<&str> = entries.iter().map(|entry| entry.path.as_str()).collect();
@@ -145,9 +149,13 @@ impl State {
             let reader = SegmentReader::open(&index.store, entry).await?;
             let blocks = (0..reader.block_count())
                 .filter(|block| reader.block(*block).kind != BlockKind::Cells);
-            let texts: Vec<(TextHash, u32)> = blocks
-                .map(|block| Ok((reader.text_hash(block)?, block)))
-                .collect::<Result<_, SegmentError>>()?;
+            let mut texts: Vec<(TextHash, u32)> = Vec::new();
+            for block in blocks {
+                let text = reader.text_hash(block)?;
+                if share.has(text) {
+                    texts.push((text, block));
+                }
+            }
             let number = self.next;
             self.next += 1;
             for (text, block) in texts {
@@ -158,5 +166,80 @@ impl State {
         }
         self.is_open = true;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::ops::Range;
+
+    use limn_segment::{
+        Block, Field, SegmentEntry, SegmentSettings, Shard, TableBlocks, TableKey, TableValues,
+        build_segment,
+    };
+    use limn_store::Store;
+
+    use super::*;
+
+    fn vector(text: u16) -> Vec<f16> {
+        vec![f16::from_f32(f32::from(text)), f16::ONE]
+    }
+
+    /// Puts a segment of one table that has these texts.
+    async fn put(index: &IndexStore, table: &str, texts: Range<u16>) -> SegmentEntry {
+        let block = |text: u16| Block {
+            kind: BlockKind::Rows,
+            text: text.to_string(),
+            fields: vec![(Field::Rows, text.to_string())],
+            vector: Some(vector(text)),
+        };
+        let table = TableBlocks {
+            table: TableKey {
+                lake: "memory:///lake".to_owned(),
+                name: table.to_owned(),
+            },
+            location: "memory:///lake".to_owned(),
+            blocks: texts.map(block).collect(),
+            content: None,
+            values: TableValues::default(),
+        };
+        let built = build_segment(vec![table], &SegmentSettings::new(2, Shard(0))).unwrap();
+        index.put_segment(&built).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn each_process_knows_the_vectors_of_its_texts_alone() {
+        let index = IndexStore::new(Store::in_memory());
+        let (first, second) = (
+            put(&index, "a", 0..60).await,
+            put(&index, "b", 40..100).await,
+        );
+        // The second snapshot lacks where some of the texts were found at first.
+        let snapshots = [
+            (vec![first, second.clone()], 0..100u16),
+            (vec![second], 40..100),
+        ];
+        for processes in [1, 2, 3] {
+            let mut remembered = 0;
+            for process in 0..processes {
+                let share = TextShare::of(process, processes);
+                let vectors = PublishedVectors::new(index.clone(), share);
+                for (segments, published) in &snapshots {
+                    let mut snapshot = Snapshot::first("m", 2, 1);
+                    snapshot.segments.clone_from(segments);
+                    vectors.advance(Some(snapshot)).await;
+                    for text in 0..100 {
+                        let hash = TextHash::of(&text.to_string());
+                        let is_known = published.contains(&text) && share.has(hash);
+                        let found = vectors.find(hash).await.unwrap();
+                        let expected = is_known.then(|| vector(text));
+                        assert_eq!(found, expected, "{text}, {process} of {processes}");
+                    }
+                }
+                remembered += vectors.state.read().await.by_text.len();
+            }
+            assert_eq!(remembered, 60, "{processes}");
+        }
     }
 }

@@ -70,7 +70,7 @@ pub async fn follow(
     let fatal = Arc::clone(cluster.fatal());
     let stop = options.stop.clone();
     options.cluster = Some(Arc::clone(&cluster));
-    let known = Known::nothing(&index);
+    let known = Known::nothing(&index, &options);
     let opening = Opening::new(lake, index, embedder, options, progress, fatal, known);
     let part = async {
         let round = async { Round::join(opening, &cluster).await?.follow(&cluster).await };
@@ -124,7 +124,7 @@ impl Session {
         options: RunOptions,
     ) -> Self {
         Self {
-            known: Known::nothing(&index),
+            known: Known::nothing(&index, &options),
             lake,
             index,
             embedder,

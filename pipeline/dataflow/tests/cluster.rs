@@ -123,7 +123,13 @@ async fn what_reaches_across_shares_is_the_same_for_any_number_of_processes() {
         let seen = |report: &limn_pipeline::Report| {
             let mut notes = report.notes.clone();
             notes.sort();
-            (report.tables, format!("{:?}", report.objects), notes)
+            let embedded = report.model.embedded_blocks;
+            (
+                report.tables,
+                format!("{:?}", report.objects),
+                notes,
+                embedded,
+            )
         };
         found.push((seen(&report), first, seen(&second), everything(&lab).await));
     }
@@ -133,6 +139,9 @@ async fn what_reaches_across_shares_is_the_same_for_any_number_of_processes() {
         assert_eq!(found[0].2, other.2);
         assert!(found[0].3 == other.3, "{:#?}\n{:#?}", found[0].3, other.3);
     }
+    // A text is known again, whichever process has its vector and whichever its table.
+    let (at_first, again) = (found[0].0.3, found[0].2.3);
+    assert!(0 < again && again < at_first, "{again}, {at_first}");
     let all = [&found[0].1[..], &found[0].3].concat().join("\n");
     let said = [
         "measured depths",

@@ -26,7 +26,8 @@ fn counted(limit: usize) -> (Arc<AtomicUsize>, Arc<dyn Embedder>) {
 async fn kept(lab: &Lab) -> (usize, usize) {
     let id = limn_models::HashedWords.id().to_string();
     let dimensions = limn_models::HashedWords.dimensions();
-    let kept = lab.index.kept_vectors(&id, dimensions).await.unwrap();
+    let kept = lab.index.kept_vectors(&id, dimensions, |_| true);
+    let kept = kept.await.unwrap();
     let vectors = kept.iter().map(|(_, vectors)| vectors.len()).sum();
     (vectors, kept.len())
 }

@@ -4,7 +4,8 @@
 //! has of it. Process 0 leads: it assigns the folders of the lake, drives, publishes, asks the
 //! language model and makes the report. The others follow: they feed what they have of each epoch
 //! that it begins.
-//! Reads, texts, vectors and segments are spread over all workers by stable hashes.
+//! Reads, texts, vectors and segments are spread over all workers by stable hashes, and so are the
+//! vectors that are known of texts over the processes ([`crate::known_vectors`]).
 //!
 //! Every two processes have two connections ([`connect`]): one carries timely's data ([`link`]),
 //! the other what the processes send each other ([`mesh`]). The leader sends its [terms](terms),
