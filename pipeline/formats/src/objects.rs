@@ -10,6 +10,8 @@ use std::ops::Range;
 
 use crate::object::{ObjectRecord, ObjectVersion};
 
+mod order;
+
 /// Bytes of a chunk's paths; what begins in a chunk lies in it whole, however long it is.
 const CHUNK_BITS: u32 = 20;
 const CHUNK: usize = 1 << CHUNK_BITS;
@@ -121,7 +123,23 @@ impl Objects {
 
     /// The path of the object at a place of the list; `""` where there is none.
     pub fn path(&self, at: usize) -> &str {
-        self.get(at).map_or("", |it| it.path)
+        self.places.get(at).map_or("", |it| self.path_of(*it))
+    }
+
+    /// The paths of the objects, in their order.
+    pub fn paths(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
+        self.places.iter().map(|place| self.path_of(*place))
+    }
+
+    /// The path alone, which costs less than the whole object.
+    fn path_of(&self, place: Place) -> &str {
+        let Some(chunk) = self.chunks.get(place.chunk()) else {
+            return "";
+        };
+        let mut rest = chunk.rest.get(place.rest()..).unwrap_or_default();
+        let from = place.path();
+        let path = chunk.paths.get(from..from + take(&mut rest) as usize);
+        path.unwrap_or_default()
     }
 
     fn at(&self, place: Place) -> Option<ObjectRef<'_>> {
@@ -162,18 +180,20 @@ impl Objects {
     /// Sorts them by path. Of several at one path the first in the order of records stays.
     pub fn sort(&mut self) {
         let mut places = std::mem::take(&mut self.places);
-        let compare = |a: &Place, b: &Place| {
-            let (a, b) = (self.at(*a), self.at(*b));
-            let paths = a.map(|it| it.path).cmp(&b.map(|it| it.path));
-            paths.then_with(|| a.map(|it| it.record()).cmp(&b.map(|it| it.record())))
-        };
         // Most stores list by path.
-        if !places.is_sorted_by(|a, b| compare(a, b) == Ordering::Less) {
-            places.sort_unstable_by(compare);
-            places.dedup_by_key(|place| self.at(*place).map(|it| it.path));
+        if !places.is_sorted_by(|a, b| self.path_of(*a) < self.path_of(*b)) {
+            places = self.in_order(places);
+            places.dedup_by_key(|place| self.path_of(*place));
         }
         places.shrink_to_fit();
         self.places = places;
+    }
+
+    /// By path; records are made of those with the same path only.
+    fn compare(&self, a: Place, b: Place) -> Ordering {
+        let record = |place: Place| self.at(place).map(|it| it.record());
+        let paths = self.path_of(a).cmp(self.path_of(b));
+        paths.then_with(|| record(a).cmp(&record(b)))
     }
 
     /// Of a list sorted by path: where those in a folder are, at whatever depth.
@@ -182,16 +202,17 @@ impl Objects {
             return 0..self.len();
         }
         let from = format!("{folder}/");
-        let path = |place: &Place| self.at(*place).map_or("", |it| it.path);
-        let start = self.places.partition_point(|it| path(it) < from.as_str());
+        let start = self
+            .places
+            .partition_point(|it| self.path_of(*it) < from.as_str());
         let (_, rest) = self.places.split_at(start);
-        start..start + rest.partition_point(|it| path(it).starts_with(&from))
+        start..start + rest.partition_point(|it| self.path_of(*it).starts_with(&from))
     }
 
     /// Of a list sorted by path: where the object at a path is.
     pub fn find(&self, path: &str) -> Option<usize> {
-        let of = |place: &Place| self.at(*place).map_or("", |it| it.path);
-        self.places.binary_search_by(|it| of(it).cmp(path)).ok()
+        let compared = |place: &Place| self.path_of(*place).cmp(path);
+        self.places.binary_search_by(compared).ok()
     }
 
     /// Those at places of the list, as records.
