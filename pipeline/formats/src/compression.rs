@@ -1,7 +1,7 @@
 //! Compression around text formats: recognised by the last extension of a name, and by a file's
 //! first bytes.
 
-use crate::member::extension;
+use crate::member::{extension, meaning};
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,12 +26,18 @@ const ALL: [Compression; 4] = [
 impl Compression {
     /// What a name's last extension says.
     pub(crate) fn of_path(path: &str) -> Option<Compression> {
-        let extension = extension(path)?;
-        let is_named = |it: &Compression| {
-            let mut names = it.extensions().iter();
-            names.any(|name| extension.eq_ignore_ascii_case(name))
-        };
-        ALL.into_iter().find(is_named)
+        Compression::of_extension(extension(path)?)
+    }
+
+    /// What an extension says.
+    pub(crate) fn of_extension(extension: &str) -> Option<Compression> {
+        meaning(extension, |it| match it {
+            b"gz" | b"gzip" => Some(Compression::Gzip),
+            b"zst" | b"zstd" => Some(Compression::Zstd),
+            b"bz2" => Some(Compression::Bzip2),
+            b"xz" => Some(Compression::Xz),
+            _ => None,
+        })
     }
 
     /// What a file's first bytes say.
@@ -47,15 +53,6 @@ impl Compression {
             Compression::Xz => beginning.starts_with(b"\xfd7zXZ\0"),
         };
         ALL.into_iter().find(begins)
-    }
-
-    fn extensions(self) -> &'static [&'static str] {
-        match self {
-            Compression::Gzip => &["gz", "gzip"],
-            Compression::Zstd => &["zst", "zstd"],
-            Compression::Bzip2 => &["bz2"],
-            Compression::Xz => &["xz"],
-        }
     }
 }
 

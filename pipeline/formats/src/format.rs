@@ -6,7 +6,7 @@ use limn_profile::FileSummary;
 use serde::{Deserialize, Serialize};
 
 use crate::compression::{Compression, without_compression};
-use crate::member::{extension, split};
+use crate::member::{extension, meaning, split};
 
 /// The formats that hold rows, by a file's extension (in any case). Text may be compressed:
 /// `.csv.gz`, `.jsonl.zst`, `.tsv.bz2`, `.csv.xz`.
@@ -58,12 +58,22 @@ impl Format {
         if let Some(format) = Format::of_part(path) {
             return Some(format);
         }
-        let unpacked = without_compression(path);
-        if is_numbered(unpacked) {
-            return Some(Format::Unnamed);
+        let last = extension(path);
+        let is_packed = last.and_then(Compression::of_extension).is_some();
+        let (unpacked, last) = match is_packed {
+            true => {
+                let unpacked = without_compression(path);
+                (unpacked, extension(unpacked))
+            }
+            false => (path, last),
+        };
+        match last {
+            Some(extension) => {
+                let format = Format::of_extension(extension)?;
+                (!is_packed || format.is_text()).then_some(format)
+            }
+            None => is_numbered(unpacked).then_some(Format::Unnamed),
         }
-        let format = Format::of_extension(extension(unpacked)?)?;
-        (unpacked.len() == path.len() || format.is_text()).then_some(format)
     }
 
     /// The format of a file that was read: what its content showed, where its name says none.
@@ -103,32 +113,18 @@ impl Format {
     }
 
     fn of_extension(extension: &str) -> Option<Format> {
-        let is = |name: &&str| extension.eq_ignore_ascii_case(name);
-        if ["parquet", "pq"].iter().any(is) {
-            Some(Format::Parquet)
-        } else if ["csv", "tsv", "tab", "psv"].iter().any(is) {
-            Some(Format::Csv)
-        } else if ["txt", "dat", "data", "tbl", "prn", "fwf", "asc"]
-            .iter()
-            .any(is)
-        {
-            Some(Format::Text)
-        } else if ["jsonl", "ndjson", "json", "geojson", "geojsonl", "geojsons"]
-            .iter()
-            .any(is)
-        {
-            Some(Format::JsonLines)
-        } else if ["arrow", "feather", "ipc", "arrows"].iter().any(is) {
-            Some(Format::Arrow)
-        } else if is(&"avro") {
-            Some(Format::Avro)
-        } else if is(&"orc") {
-            Some(Format::Orc)
-        } else if is(&"dbf") {
-            Some(Format::Dbf)
-        } else {
-            None
-        }
+        meaning(extension, |it| match it {
+            b"parquet" | b"pq" => Some(Format::Parquet),
+            b"csv" | b"tsv" | b"tab" | b"psv" => Some(Format::Csv),
+            b"txt" | b"dat" | b"data" | b"tbl" | b"prn" | b"fwf" | b"asc" => Some(Format::Text),
+            b"jsonl" | b"ndjson" | b"json" => Some(Format::JsonLines),
+            b"geojson" | b"geojsonl" | b"geojsons" => Some(Format::JsonLines),
+            b"arrow" | b"feather" | b"ipc" | b"arrows" => Some(Format::Arrow),
+            b"avro" => Some(Format::Avro),
+            b"orc" => Some(Format::Orc),
+            b"dbf" => Some(Format::Dbf),
+            _ => None,
+        })
     }
 
     /// Whether it is the log of a table, which has no rows of its own.
@@ -229,18 +225,19 @@ impl Container {
 
     /// The kind of a container, or `None` if its name is not that of one.
     pub fn of_path(path: &str) -> Option<Container> {
-        let last = extension(path)?.to_ascii_lowercase();
-        match last.as_str() {
-            "zip" => Some(Container::Zip),
-            "xlsx" | "xlsm" | "xlsb" | "xls" | "ods" | "fods" => Some(Container::Book),
-            "sqlite" | "sqlite3" | "db" | "db3" => Some(Container::Sqlite),
-            "tar" | "tgz" | "tzst" | "tbz2" | "tbz" | "txz" => Some(Container::Tar),
-            _ => {
-                Compression::of_path(path)?;
-                let inner = extension(without_compression(path))?;
-                inner.eq_ignore_ascii_case("tar").then_some(Container::Tar)
-            }
-        }
+        let last = extension(path)?;
+        let kind = meaning(last, |it| match it {
+            b"zip" => Some(Container::Zip),
+            b"xlsx" | b"xlsm" | b"xlsb" | b"xls" | b"ods" | b"fods" => Some(Container::Book),
+            b"sqlite" | b"sqlite3" | b"db" | b"db3" => Some(Container::Sqlite),
+            b"tar" | b"tgz" | b"tzst" | b"tbz2" | b"tbz" | b"txz" => Some(Container::Tar),
+            _ => None,
+        });
+        kind.or_else(|| {
+            Compression::of_extension(last)?;
+            let inner = extension(without_compression(path))?;
+            inner.eq_ignore_ascii_case("tar").then_some(Container::Tar)
+        })
     }
 }
 

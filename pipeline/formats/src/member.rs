@@ -20,8 +20,8 @@ pub(crate) mod path;
 pub(crate) mod version;
 
 pub use self::listed::{Listed, all_members, refusal, unopened};
-pub(crate) use self::path::path_of;
 pub use self::path::{SEPARATOR, extension, outside, split};
+pub(crate) use self::path::{meaning, path_of};
 pub(crate) use self::version::{MemberPlace, Refusal};
 
 /// Stands for what filters leave out of a container.

@@ -20,7 +20,7 @@ pub fn tidy(name: &str) -> String {
     let mut length = 0;
     let mut space = false;
     for c in name.chars() {
-        if c.is_whitespace() || is_steering(c) || c == '\u{feff}' {
+        if is_dropped(c) {
             space = length > 0;
             continue;
         }
@@ -36,6 +36,15 @@ pub fn tidy(name: &str) -> String {
         length += 1;
     }
     tidied
+}
+
+/// Whether nothing is left of a name that is [tidied](tidy).
+pub fn is_blank(name: &str) -> bool {
+    name.chars().all(is_dropped)
+}
+
+fn is_dropped(c: char) -> bool {
+    c.is_whitespace() || is_steering(c) || c == '\u{feff}'
 }
 
 #[cfg(test)]
@@ -65,6 +74,11 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn of_blank_names_nothing_is_left(name in "[ \u{feff}\u{202e}\tab]{0,3}") {
+            prop_assert_eq!(is_blank(&name), tidy(&name).is_empty());
+        }
+
         #[test]
         fn names_are_unique_and_never_empty(raw in prop::collection::vec("a?b?|column_[1-3]|a_[2-3]|\\PC{0,4}", 0..12)) {
             let names = unique(&raw);

@@ -23,6 +23,7 @@ use limn_store::Store;
 use serde::Deserialize;
 
 use crate::error::LakeError;
+use crate::place::ends_in;
 use crate::table_name::TableName;
 
 pub use descriptions::column_descriptions;
@@ -198,20 +199,17 @@ fn text_of(object: &ObjectRecord, bytes: &[u8]) -> Result<String, FileError> {
 /// Whether an object may describe a table beside it rather than hold rows, as its path says. What
 /// lies in an archive may not.
 pub(crate) fn may_describe(path: &str) -> bool {
-    let extension = path.rsplit_once('.').map(|(_, extension)| extension);
-    extension.is_some_and(|it| it.eq_ignore_ascii_case("json")) && member::split(path).is_none()
+    ends_in(path, ".json") && member::split(path).is_none()
 }
 
 /// Whether a text may be a table itself rather than describe one beside it, as its path says: a
 /// `.txt` that is not compressed and in no archive.
 pub(crate) fn may_be_rows(path: &str) -> bool {
-    let extension = path.rsplit_once('.').map(|(_, extension)| extension);
-    extension.is_some_and(|it| it.eq_ignore_ascii_case("txt")) && member::split(path).is_none()
+    ends_in(path, ".txt") && member::split(path).is_none()
 }
 
 fn is_html(path: &str) -> bool {
-    let path = path.to_ascii_lowercase();
-    path.ends_with(".html") || path.ends_with(".htm")
+    ends_in(path, ".html") || ends_in(path, ".htm")
 }
 
 /// `bytes` without a last character that was cut in two.

@@ -136,6 +136,8 @@ pub(crate) struct Dated<'a> {
     pub(crate) home: &'a str,
     /// The path from there on.
     pub(crate) below: &'a str,
+    /// Where that begins in the path.
+    from: usize,
     /// Where the dates are in `below`, and whether each is a container's name and not a folder's.
     dates: Vec<(Range<usize>, bool)>,
 }
@@ -171,6 +173,7 @@ pub(crate) fn dated(path: &str) -> Option<Dated<'_>> {
     Some(Dated {
         home: path[..home].trim_end_matches('/'),
         below: &path[home..],
+        from: home,
         dates,
     })
 }
@@ -193,6 +196,11 @@ pub(crate) fn above(folder: &str) -> &str {
 }
 
 impl<'a> Dated<'a> {
+    /// Goes on to another file in the very same folder, which has the same dates.
+    pub(crate) fn go_on_to(&mut self, path: &'a str) {
+        self.below = &path[self.from..];
+    }
+
     /// What files have in common that are alike but for dates: the path below their home without
     /// extension, with marks for dates, and for what varies in the file's name apart from words.
     pub(crate) fn mask(&self) -> String {
@@ -212,11 +220,9 @@ impl<'a> Dated<'a> {
             at = date.end;
         }
         let rest = &self.below[at..];
-        // Tables of a database have their names on purpose.
-        if Format::of_part(self.below) == Some(Format::Sqlite) {
-            return masked + rest;
-        }
         let rest = match Format::of_part(self.below) {
+            // Tables of a database have their names on purpose.
+            Some(Format::Sqlite) => return masked + rest,
             Some(_) => rest,
             None => &rest[..without_extension(self.below).len().saturating_sub(at)],
         };
@@ -273,11 +279,12 @@ impl<'a> Dated<'a> {
 
 /// The part of a name that varies.
 fn varies(stem: &str) -> &str {
-    let varying = varying(stem);
-    match (varying.first(), varying.last()) {
-        (Some(first), Some(last)) => &stem[first.start..last.end],
-        _ => stem,
-    }
+    let mut varying = varying(stem);
+    let Some(first) = varying.next() else {
+        return stem;
+    };
+    let end = varying.last().map_or(first.end, |last| last.end);
+    &stem[first.start..end]
 }
 
 /// The dates of a table's files at these paths, by path: `None` unless all lie below one folder in

@@ -14,23 +14,22 @@ const LITTER: [&str; 8] = [
     "@eadir",
     "#recycle",
 ];
-/// How names end that a program gives to what it has not finished, or to its notes about a file, in
+/// Extensions that a program gives to what it has not finished, or to its notes about a file, in
 /// any case.
-const UNFINISHED: [&str; 14] = [
-    "~",
-    ".tmp",
-    ".temp",
-    ".part",
-    ".partial",
-    ".crdownload",
-    ".filepart",
-    ".inprogress",
-    ".incomplete",
-    "._copying_",
-    ".swp",
-    ".bak",
-    ".lock",
-    ".crc",
+const UNFINISHED: [&str; 13] = [
+    "tmp",
+    "temp",
+    "part",
+    "partial",
+    "crdownload",
+    "filepart",
+    "inprogress",
+    "incomplete",
+    "_copying_",
+    "swp",
+    "bak",
+    "lock",
+    "crc",
 ];
 
 /// Whether writers mean this object to be skipped: a component that starts with `.` or `_`, as
@@ -40,12 +39,21 @@ const UNFINISHED: [&str; 14] = [
 /// rule); and dbt's files are called `_models.yml`.
 pub(crate) fn is_hidden(path: &str) -> bool {
     let (directory, name) = split_path(path);
+    is_hidden_name(name) || is_in_hidden(directory)
+}
+
+/// Whether the name of an object says so.
+pub(crate) fn is_hidden_name(name: &str) -> bool {
     name.starts_with('.')
         || name.starts_with('_') && SharedKind::of_path(name) != Some(SharedKind::Dbt)
         || name.starts_with("~$")
         || is_unfinished(name)
         || is_litter(name)
-        || directory.split('/').any(is_hidden_directory)
+}
+
+/// Whether the path of the directory that an object lies in says so.
+pub(crate) fn is_in_hidden(directory: &str) -> bool {
+    directory.split('/').any(is_hidden_directory)
 }
 
 fn is_hidden_directory(part: &str) -> bool {
@@ -57,13 +65,14 @@ fn is_litter(part: &str) -> bool {
 }
 
 fn is_unfinished(name: &str) -> bool {
-    let ends_with = |end: &&str| {
-        let at = name.len().checked_sub(end.len());
-        at.and_then(|at| name.as_bytes().get(at..))
-            .is_some_and(|tail| tail.eq_ignore_ascii_case(end.as_bytes()))
+    let Some((_, extension)) = name.rsplit_once('.') else {
+        return name.ends_with('~');
     };
-    // Flink adds an id: `part-0-1.inprogress.6d2a…`.
-    UNFINISHED.iter().any(ends_with) || name.contains(".inprogress.")
+    let mut points = memchr::memchr_iter(b'.', name.as_bytes());
+    name.ends_with('~')
+        || UNFINISHED.iter().any(|it| extension.eq_ignore_ascii_case(it))
+        // Flink adds an id: `part-0-1.inprogress.6d2a…`.
+        || points.any(|at| name[at + 1..].starts_with("inprogress."))
 }
 
 #[cfg(test)]

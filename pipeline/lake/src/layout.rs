@@ -21,9 +21,11 @@ use crate::declared::{Declared, Says, is_declared_file};
 use crate::filter::is_ignore_file;
 use crate::hidden::is_hidden;
 use crate::place;
+use crate::table_name::has_control;
 
 mod alike;
 mod beside;
+mod by_mask;
 mod code;
 mod context_source;
 mod dated;
@@ -246,12 +248,12 @@ struct Sorted<'a> {
 
 impl<'a> Sorted<'a> {
     fn of(objects: &'a Objects, logged: LogTables, declared: &Declared) -> Sorted<'a> {
-        let beside = texts_beside(objects.iter().map(|object| object.path));
+        let beside = texts_beside(objects.paths());
         let mut sorted = Sorted {
             logged,
             ..Sorted::default()
         };
-        let code = CodeFolders::of(objects.iter().map(|object| object.path));
+        let code = CodeFolders::of(objects.paths());
         for (at, object) in (0..).zip(objects.iter()) {
             match code.has(object.path) {
                 true => sorted.ignored.add_other(object.path),
@@ -280,14 +282,14 @@ impl<'a> Sorted<'a> {
         let places: HashMap<u32, usize> = places.collect();
         for (directory, files) in loose {
             let beside = describing::of(files);
-            let own = names.within(files);
-            let files = files.iter().map(|file| {
+            let own = names.within(directory);
+            let files = files.iter().enumerate().map(|(at, file)| {
                 let is_json_beside = beside.contains(file.path);
                 if is_json_beside {
                     json_beside.push(file.path);
                 }
                 let is_beside = is_json_beside || self.texts.contains(file.path);
-                FileDraft::new(file, own.file(file), is_beside)
+                FileDraft::new(file, own.file(at, file), is_beside)
             });
             let mut alone: Vec<Option<FileDraft>> = files.map(Some).collect();
             for alike in self.alike.remove(directory).unwrap_or_default() {
@@ -376,13 +378,12 @@ impl<'a> Sorted<'a> {
             let is_copy =
                 |it: &Entry<'_>| is_packed(it) && paths.contains(without_compression(it.path));
             for file in files.extract_if(.., |it| is_copy(it)) {
-                let (directory, _) = place::split_path(file.path);
-                self.loose.entry(directory).or_default().push(file);
+                self.loose.entry(file.directory()).or_default().push(file);
             }
         }
-        self.loose
-            .values_mut()
-            .for_each(|files| files.sort_unstable());
+        // Objects are in the order of their paths.
+        let loose = self.loose.values_mut();
+        loose.for_each(|files| files.sort_unstable_by_key(|it| it.at));
     }
 
     fn take(
@@ -393,7 +394,7 @@ impl<'a> Sorted<'a> {
     ) {
         let path = object.path;
         let format = Format::of_path(path).filter(|_| !of_use::is_common(path));
-        let entry = |format| Entry { path, at, format };
+        let entry = |format| Entry::new(path, at, format);
         let is_logged = self.logged.has(path);
         let kind = SharedKind::of_path(path);
         if is_logged && (format.is_some() || is_hidden(path)) {
@@ -425,7 +426,7 @@ impl<'a> Sorted<'a> {
     /// Takes an object that holds rows, as its path says.
     fn take_data(&mut self, file: Entry<'a>, beside: &HashSet<&str>, declared: &Declared) {
         let path = file.path;
-        if path.chars().any(char::is_control) {
+        if has_control(path) {
             let cause = "its name has control characters, so no table can be called after it";
             let shown = path.escape_debug().to_string();
             let error = FileError::new(shown, FileErrorKind::Unsupported, cause);
@@ -442,8 +443,7 @@ impl<'a> Sorted<'a> {
                 self.texts.insert(path);
                 self.sidecars.push(path);
             }
-            let (directory, _) = place::split_path(path);
-            self.loose.entry(directory).or_default().push(file);
+            self.loose.entry(file.directory()).or_default().push(file);
         }
     }
 }

@@ -21,6 +21,18 @@ const MONTHS: [&str; 111] = [
 /// Letters of the longest.
 const LONGEST: usize = 12;
 
+/// Lengths of the names that begin with each letter of the alphabet, a bit each.
+const LENGTHS: [u16; 26] = {
+    let mut lengths = [0; 26];
+    let mut at = 0;
+    while at < MONTHS.len() {
+        let month = MONTHS[at].as_bytes();
+        lengths[(month[0] - b'a') as usize] |= 1 << month.len();
+        at += 1;
+    }
+    lengths
+};
+
 /// They in order.
 static SORTED: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let mut months = MONTHS.to_vec();
@@ -30,6 +42,15 @@ static SORTED: LazyLock<Vec<&str>> = LazyLock::new(|| {
 
 /// Whether a word is a month's name.
 pub(crate) fn is_month(word: &str) -> bool {
+    if word.is_ascii() {
+        let mut plain = [0; LONGEST];
+        let plain = plain.get_mut(..word.len());
+        return plain.is_some_and(|plain| {
+            plain.copy_from_slice(word.as_bytes());
+            plain.make_ascii_lowercase();
+            is_plain_month(plain)
+        });
+    }
     let letters = word.chars().flat_map(char::to_lowercase);
     let letters = letters.filter(|c| !is_accent(*c)).map(|c| match c {
         'ä' | 'à' => 'a',
@@ -50,9 +71,15 @@ pub(crate) fn is_month(word: &str) -> bool {
         *place = letter;
         length += 1;
     }
-    let plain = &plain[..length];
-    let found = SORTED.binary_search_by(|month| month.as_bytes().cmp(plain));
-    found.is_ok()
+    is_plain_month(&plain[..length])
+}
+
+/// Whether a word in lower case and without accents is a month's name.
+fn is_plain_month(word: &[u8]) -> bool {
+    let first = word.first().map(|it| usize::from(it.wrapping_sub(b'a')));
+    let lengths = first.and_then(|first| LENGTHS.get(first).copied());
+    let found = || SORTED.binary_search_by(|month| month.as_bytes().cmp(word));
+    lengths.is_some_and(|it| it >> word.len() & 1 == 1) && found().is_ok()
 }
 
 /// Whether this is an accent of the letter before it, as some systems write names.

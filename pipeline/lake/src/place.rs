@@ -27,19 +27,37 @@ pub(crate) fn join(directory: &str, name: &str) -> String {
     }
 }
 
+/// Whether a text ends so, in any case.
+pub(crate) fn ends_in(text: &str, end: &str) -> bool {
+    let at = text.len().checked_sub(end.len());
+    let tail = at.and_then(|at| text.as_bytes().get(at..));
+    tail.is_some_and(|tail| tail.eq_ignore_ascii_case(end.as_bytes()))
+}
+
 /// A path without the extension of its last component; of compressed data without both of its own.
 pub(crate) fn without_extension(path: &str) -> &str {
-    // A table's name is no file's.
-    if Format::of_part(path).is_some() {
-        return path;
+    match Format::of_path(path) {
+        Some(format) => stem(path, format),
+        None => without_last(path),
     }
-    let path = match Format::of_path(path) {
-        Some(_) => without_compression(path),
-        None => path,
-    };
-    let (_, name) = split_path(path);
-    match name.rfind('.') {
-        Some(dot) if dot > 0 => &path[..path.len() - name.len() + dot],
+}
+
+/// As [`without_extension()`], of a file whose format is known.
+pub(crate) fn stem(path: &str, format: Format) -> &str {
+    match format {
+        // A table's name is no file's.
+        Format::Sqlite | Format::Sheet => path,
+        // Remarks are about anything.
+        Format::Archive => without_extension(path),
+        _ => without_last(without_compression(path)),
+    }
+}
+
+/// A path up to the last point of its last component, which does not begin with it.
+fn without_last(path: &str) -> &str {
+    let bytes = path.as_bytes();
+    match bytes.iter().rposition(|b| matches!(b, b'.' | b'/')) {
+        Some(at) if at > 0 && bytes[at] == b'.' && bytes[at - 1] != b'/' => &path[..at],
         _ => path,
     }
 }
@@ -49,17 +67,26 @@ pub(crate) fn without_extension(path: &str) -> &str {
 /// distributed write (`part-00000…`, `part-r-00000…`).
 pub(crate) fn table_directory(path: &str) -> Option<&str> {
     let (directory, name) = split_path(path);
+    above_partitions(directory).or_else(|| is_part(name).then_some(directory))
+}
+
+/// What is above the first `key=value` component of a directory; `None` if it has none.
+pub(crate) fn above_partitions(directory: &str) -> Option<&str> {
+    if !directory.contains('=') {
+        return None;
+    }
     let mut start = 0;
     for part in directory.split('/') {
-        if partition_of(part).is_some() {
+        if is_partition(part) {
             return Some(directory[..start].trim_end_matches('/'));
         }
         start += part.len() + 1;
     }
-    is_part(name).then_some(directory)
+    None
 }
 
-fn is_part(name: &str) -> bool {
+/// Whether a file is named like a part of a distributed write.
+pub(crate) fn is_part(name: &str) -> bool {
     let Some(rest) = name.strip_prefix("part-") else {
         return false;
     };
@@ -76,6 +103,17 @@ fn is_part(name: &str) -> bool {
 pub(crate) fn partition(path: &str) -> Vec<(String, Option<String>)> {
     let (directory, _) = split_path(path);
     directory.split('/').filter_map(partition_of).collect()
+}
+
+/// Whether a component has a key that is more than blank.
+fn is_partition(component: &str) -> bool {
+    let Some((key, _)) = component.split_once('=') else {
+        return false;
+    };
+    match key.contains('%') {
+        true => !names::is_blank(&percent_decoded(key)),
+        false => !names::is_blank(key),
+    }
 }
 
 fn partition_of(component: &str) -> Option<(String, Option<String>)> {
@@ -115,11 +153,18 @@ pub(crate) const MASK: char = '\u{1}';
 /// A file name's pattern: uuids, hexadecimal ids of at least eight digits, runs of digits (so dates
 /// too) and names of months are masked.
 pub(crate) fn mask(stem: &str) -> String {
-    masked(stem, varying(stem))
+    let mut pattern = String::with_capacity(stem.len());
+    add_mask(stem, varying(stem), &mut pattern);
+    pattern
 }
 
-fn masked(stem: &str, ranges: Vec<Range<usize>>) -> String {
-    let mut pattern = String::with_capacity(stem.len());
+/// Writes a file name's [pattern](mask()) over another.
+pub(crate) fn write_mask(stem: &str, pattern: &mut String) {
+    pattern.clear();
+    add_mask(stem, varying(stem), pattern);
+}
+
+fn add_mask(stem: &str, ranges: impl IntoIterator<Item = Range<usize>>, pattern: &mut String) {
     let mut at = 0;
     for range in ranges {
         pattern.push_str(&stem[at..range.start]);
@@ -127,7 +172,6 @@ fn masked(stem: &str, ranges: Vec<Range<usize>>) -> String {
         at = range.end;
     }
     pattern.push_str(&stem[at..]);
-    pattern
 }
 
 /// As [`mask()`], but what is a part of a word stays: `sw04_#` of `sw04_7`.
@@ -143,39 +187,59 @@ pub(crate) fn mask_apart(stem: &str) -> String {
     ranges.retain(|range| {
         !stem[..range.start].ends_with(is_letter) && !stem[range.end..].starts_with(is_letter)
     });
-    masked(stem, ranges)
+    let mut pattern = String::with_capacity(stem.len());
+    add_mask(stem, ranges, &mut pattern);
+    pattern
 }
 
 /// Where in a file's name is what a pattern masks.
-pub(crate) fn varying(stem: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
+pub(crate) fn varying(stem: &str) -> impl Iterator<Item = Range<usize>> {
     let (mut at, mut after_word) = (0, false);
-    while let Some(first) = stem[at..].chars().next() {
-        let rest = &stem[at..];
-        let word = rest
-            .find(|c: char| !c.is_ascii_alphanumeric())
-            .unwrap_or(rest.len());
-        let id = || uuid(rest).or_else(|| is_hex_id(&rest[..word]).then_some(word));
-        let digits = rest.find(|c: char| !c.is_ascii_digit());
-        let length = match first.is_ascii_digit() {
-            false if after_word => None,
-            false => month(rest).or_else(id),
-            true if after_word => digits.or(Some(rest.len())),
-            true => id().or(digits).or(Some(rest.len())),
-        };
-        match length {
-            Some(length) => {
-                found.push(at..at + length);
+    std::iter::from_fn(move || {
+        while let Some(first) = stem[at..].chars().next() {
+            let (start, rest) = (at, &stem[at..]);
+            if let Some(length) = varies(rest, first, after_word) {
                 at += length;
                 after_word = true;
+                return Some(start..at);
             }
-            None => {
-                at += first.len_utf8();
-                after_word = first.is_alphanumeric() || is_accent(first);
-            }
+            // Within a word no letter begins what varies.
+            let letters = leading(rest, u8::is_ascii_alphabetic);
+            at += letters.max(first.len_utf8());
+            after_word = first.is_alphanumeric() || is_accent(first);
         }
+        None
+    })
+}
+
+/// The length of what varies at the beginning of `text`, whose first letter or digit comes right
+/// after a word, or does not.
+fn varies(text: &str, first: char, after_word: bool) -> Option<usize> {
+    if first.is_ascii_digit() {
+        let id = match after_word {
+            true => None,
+            false => id(text),
+        };
+        id.or_else(|| Some(leading(text, u8::is_ascii_digit)))
+    } else if after_word || !(first.is_alphabetic() || is_accent(first)) {
+        None
+    } else {
+        month(text).or_else(|| id(text))
     }
-    found
+}
+
+/// How many bytes of this kind a text begins with.
+fn leading(text: &str, is_meant: impl Fn(&u8) -> bool) -> usize {
+    text.bytes().take_while(is_meant).count()
+}
+
+/// The length of the uuid or hexadecimal id that `text` starts with.
+fn id(text: &str) -> Option<usize> {
+    let word = leading(text, u8::is_ascii_alphanumeric);
+    match word {
+        0..8 => None,
+        _ => uuid(text).or_else(|| is_hex_id(&text[..word]).then_some(word)),
+    }
 }
 
 /// The length of the month's name that `text` starts with, if no letter goes on with it.
@@ -221,6 +285,22 @@ fn is_hex_id(word: &str) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_component_with_a_key_is_a_partition(part in "[ab%2Ee= \u{202e}\u{feff}]{0,5}") {
+            prop_assert_eq!(is_partition(&part), partition_of(&part).is_some());
+        }
+
+        #[test]
+        fn all_of_a_name_that_is_more_than_one_extension_is_kept(path in "(/{0,2}[a.é]{0,4}){1,3}") {
+            let (_, name) = split_path(&path);
+            let dot = name.rfind('.').filter(|dot| *dot > 0);
+            let length = dot.map_or(path.len(), |dot| path.len() - name.len() + dot);
+            prop_assert_eq!(without_last(&path), &path[..length]);
+        }
+    }
 
     fn shown(stem: &str) -> String {
         mask(stem).replace(MASK, "#")

@@ -29,7 +29,7 @@ impl TableName {
         if name.is_empty() {
             return refuse("it is empty");
         }
-        if name.chars().any(char::is_control) {
+        if has_control(name) {
             return refuse("it has control characters");
         }
         Ok(TableName(name.into()))
@@ -38,7 +38,7 @@ impl TableName {
     /// A name made from an object's path, which is never empty. Control characters, legal in
     /// object keys but a hazard on terminals, become U+FFFD.
     pub(crate) fn of_path(path: &str) -> Self {
-        if path.chars().any(char::is_control) {
+        if has_control(path) {
             let printable: String = path
                 .chars()
                 .map(|c| {
@@ -58,6 +58,15 @@ impl TableName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Whether a text has control characters.
+pub(crate) fn has_control(text: &str) -> bool {
+    // Those beyond ASCII begin with this byte, as a few letters do.
+    let may_be = |byte: u8| byte < b' ' || byte == 0x7f || byte == 0xc2;
+    // Without an early end, so that many bytes are looked at together.
+    let is_likely = text.bytes().fold(false, |found, it| found | may_be(it));
+    is_likely && text.chars().any(char::is_control)
 }
 
 impl Borrow<str> for TableName {
@@ -119,5 +128,8 @@ mod tests {
             "sales/2024/orders"
         );
         assert_eq!(TableName::of_path("a\nb").as_str(), "a\u{fffd}b");
+        for c in (0..0x250).filter_map(char::from_u32) {
+            assert_eq!(has_control(&format!("a{c}")), c.is_control(), "{c:?}");
+        }
     }
 }

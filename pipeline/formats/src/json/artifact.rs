@@ -64,12 +64,19 @@ impl Artifact {
 /// Whether a file's name says that it holds events of OpenLineage: `orders.openlineage.json`,
 /// `openlineage-2024.jsonl`.
 pub fn is_named_openlineage(path: &str) -> bool {
-    let name = name_of(path);
+    const BEGINNING: &[u8] = b"openlineage";
+    const END: &[u8] = b".openlineage";
+    let name = path.rsplit('/').next().unwrap_or(path);
     let Some((stem, extension)) = name.rsplit_once('.') else {
         return false;
     };
-    matches!(extension, "json" | "jsonl" | "ndjson")
-        && (stem.starts_with("openlineage") || stem.ends_with(".openlineage"))
+    let mut extensions = ["json", "jsonl", "ndjson"].iter();
+    let stem = stem.as_bytes();
+    let beginning = stem.get(..BEGINNING.len());
+    let end = stem.get(stem.len().saturating_sub(END.len())..);
+    extensions.any(|it| extension.eq_ignore_ascii_case(it))
+        && (beginning.is_some_and(|it| it.eq_ignore_ascii_case(BEGINNING))
+            || end.is_some_and(|it| it.eq_ignore_ascii_case(END)))
 }
 
 fn name_of(path: &str) -> String {

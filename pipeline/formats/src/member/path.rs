@@ -15,9 +15,25 @@ pub fn split(path: &str) -> Option<(&str, &str)> {
 /// The extension of a path's last component, which does not begin with it: `csv` of `a/b.csv`.
 pub fn extension(path: &str) -> Option<&str> {
     let path = path.trim_end_matches('/');
-    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
-    let (stem, extension) = name.rsplit_once('.')?;
-    (!stem.is_empty() && name != "..").then_some(extension)
+    let bytes = path.as_bytes();
+    let at = bytes.iter().rposition(|b| matches!(b, b'.' | b'/'))?;
+    let (before, extension) = (&path[..at], &path[at + 1..]);
+    let is_first = before.is_empty() || before.ends_with('/');
+    // The folder above.
+    let is_above = extension.is_empty() && (before == "." || before.ends_with("/."));
+    (bytes[at] == b'.' && !is_first && !is_above).then_some(extension)
+}
+
+/// Letters of the longest extension that means something.
+const LONGEST: usize = 8;
+
+/// What an extension means, in any case: `known` gets it in lower case.
+pub(crate) fn meaning<T>(extension: &str, known: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
+    let mut letters = [0; LONGEST];
+    let lower = letters.get_mut(..extension.len())?;
+    lower.copy_from_slice(extension.as_bytes());
+    lower.make_ascii_lowercase();
+    known(lower)
 }
 
 /// The object that a path is of: a member's container, else the path itself.

@@ -10,8 +10,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use limn_formats::{Format, without_compression};
+use limn_formats::Format;
 
+use super::by_mask::{ByMask, Like, Masked};
 use super::{Entry, describing};
 use crate::dates;
 use crate::place::{self, MASK, stands_apart};
@@ -64,10 +65,9 @@ pub(super) fn among(
         true => set.members.len() == all,
         false => !set.is_copy && 2 * set.members.len() > all,
     };
-    let path = |at: &usize| files.get(*at).map_or("", |it| it.path);
     let says_enough = |set: &Set| {
-        let paths: Vec<&str> = set.members.iter().map(path).collect();
-        stands_apart(&set.mask) && (paths.len() > 2 || paths.into_iter().all(has_date))
+        let mut members = set.members.iter().filter_map(|at| files.get(*at));
+        stands_apart(&set.mask) && (set.members.len() > 2 || members.all(has_date))
     };
     let telling = sets
         .iter()
@@ -88,8 +88,8 @@ pub(super) fn among(
 }
 
 /// Whether a file's name has a year, a date or a month.
-fn has_date(path: &str) -> bool {
-    dates::has_date(place::split_path(place::without_extension(path)).1)
+fn has_date(file: &Entry<'_>) -> bool {
+    dates::has_date(place::split_path(file.stem()).1)
 }
 
 /// Sheets of a book that may be one table: all but totals.
@@ -125,41 +125,32 @@ struct Set {
 fn sets(files: &[Entry<'_>], is_free: &impl Fn(&Entry<'_>) -> bool) -> Vec<Set> {
     let are_uncertain = files.iter().all(|it| it.format.is_uncertain());
     let beside = describing::of(files);
-    let mut found: BTreeMap<(&str, String), (String, Vec<Like<'_>>)> = BTreeMap::new();
+    let mut found = ByMask::default();
+    let mut mask = String::new();
     for (at, file) in files.iter().enumerate() {
-        let Entry { path, format, .. } = *file;
-        let (_, name) = place::split_path(path);
-        let mask = place::mask(place::without_extension(name));
-        let takes_part = are_uncertain || !format.is_uncertain();
+        let takes_part = are_uncertain || !file.format.is_uncertain();
+        if !takes_part || beside.contains(file.path) || !is_free(file) {
+            continue;
+        }
+        place::write_mask(file.bare_name(), &mut mask);
         // A star stands for what varies.
-        let is_pattern = mask.contains(MASK) && !mask.contains('*');
-        if takes_part && is_pattern && is_free(file) && !beside.contains(path) {
-            let folder = &path[..path.len() - name.len()];
-            let key = (folder, mask.to_lowercase());
-            let (_, like) = found.entry(key).or_insert_with(|| (mask, Vec::new()));
-            like.push(Like { at, path, format });
+        if mask.contains(MASK) && !mask.contains('*') {
+            found.add(file.folder(), &mask, Like { at, file: *file });
         }
     }
-    let of_mask = |((folder, _), (mask, files)): ((&str, String), (String, Vec<Like<'_>>))| {
-        let parts = parted(files).into_iter();
+    let of_mask = |it: Masked<'_>| {
+        let parts = parted(it.files).into_iter();
         let parts = parts.filter(|part| part.members.len() > 1);
         let set = |part: Part| Set {
-            folder: folder.to_owned(),
-            mask: mask.clone(),
+            folder: it.folder.to_owned(),
+            mask: it.mask.clone(),
             extension: part.extension,
             members: part.members,
             is_copy: part.is_copy,
         };
         parts.map(set).collect::<Vec<Set>>()
     };
-    found.into_iter().flat_map(of_mask).collect()
-}
-
-/// A file, and its place among others.
-pub(super) struct Like<'a> {
-    pub(super) at: usize,
-    pub(super) path: &'a str,
-    pub(super) format: Format,
+    found.into_sets().flat_map(of_mask).collect()
 }
 
 /// Those of files with like names that may be one table.
@@ -175,32 +166,34 @@ pub(super) struct Part {
 /// Files with like names, given by path, by what they may be parts of: those of one format, and of
 /// several formats if no name is in two of them.
 pub(super) fn parted(files: Vec<Like<'_>>) -> Vec<Part> {
-    let mut by_format: BTreeMap<Format, Vec<Like<'_>>> = BTreeMap::new();
-    for file in files {
-        by_format.entry(file.format).or_default().push(file);
-    }
     let (mut whole, mut parts): (Vec<Vec<Like<'_>>>, Vec<Part>) = (Vec::new(), Vec::new());
-    for files in by_format.into_values() {
-        let mut by_stem: BTreeMap<&str, Vec<&Like<'_>>> = BTreeMap::new();
-        for file in &files {
-            let stem = place::without_extension(file.path);
-            by_stem.entry(stem).or_default().push(file);
+    for files in by_format(files) {
+        if are_distinct(files.iter().map(|it| it.file.stem())) {
+            whole.push(files);
+            continue;
         }
-        let own = |file: &&Like<'_>| extension(without_compression(file.path)).to_owned();
+        let mut by_stem: BTreeMap<&str, Vec<&Like<'_>>> = BTreeMap::new();
+        for like in &files {
+            by_stem.entry(like.file.stem()).or_default().push(like);
+        }
         // `x1.csv` beside `x1.tsv` is the same thing twice, not two parts of one.
-        let is_twice =
-            |files: &Vec<&Like<'_>>| files.iter().map(own).collect::<BTreeSet<_>>().len() > 1;
+        let is_twice = |files: &Vec<&Like<'_>>| {
+            let mut own = files.iter().map(|it| it.file.own_extension());
+            let first = own.next();
+            own.any(|it| Some(it) != first)
+        };
         if by_stem.values().any(is_twice) {
             parts.extend(by_extension(&files, |_| true, false));
             continue;
         }
         // What is not compressed has the shortest name.
         let first = by_stem.values().filter_map(|files| {
-            let first = files.iter().min_by_key(|file| (file.path.len(), file.path));
-            first.map(|file| file.at)
+            let files = files.iter();
+            let first = files.min_by_key(|it| (it.file.path.len(), it.file.path));
+            first.map(|it| it.at)
         });
         let first: BTreeSet<usize> = first.collect();
-        parts.extend(by_extension(&files, |file| !first.contains(&file.at), true));
+        parts.extend(by_extension(&files, |it| !first.contains(&it.at), true));
         whole.push(
             files
                 .into_iter()
@@ -208,23 +201,21 @@ pub(super) fn parted(files: Vec<Like<'_>>) -> Vec<Part> {
                 .collect(),
         );
     }
-    let stems = |files: &[Like<'_>]| -> Vec<String> {
-        let stems = files.iter().map(|it| place::without_extension(it.path));
-        stems.map(str::to_lowercase).collect()
-    };
     let (several, few): (Vec<_>, Vec<_>) = whole.into_iter().partition(|files| files.len() > 1);
-    let all: Vec<String> = several.iter().flat_map(|files| stems(files)).collect();
-    let is_one = all.iter().collect::<BTreeSet<_>>().len() == all.len();
-    let several = match is_one {
+    let stems = || {
+        let files = several.iter().flatten();
+        files.map(|it| it.file.stem().to_lowercase())
+    };
+    let several = match several.len() > 1 && are_distinct(stems()) {
         true => vec![several.into_iter().flatten().collect()],
         false => several,
     };
     let part = |mut files: Vec<Like<'_>>| {
-        files.sort_by_key(|file| file.at);
-        let first = files.first().map_or("", |file| file.path);
+        files.sort_by_key(|it| it.at);
+        let first = files.first().map_or("", |it| it.file.own_extension());
         Part {
-            extension: extension(without_compression(first)).to_owned(),
-            members: files.iter().map(|file| file.at).collect(),
+            extension: first.to_owned(),
+            members: files.iter().map(|it| it.at).collect(),
             is_copy: false,
         }
     };
@@ -233,15 +224,39 @@ pub(super) fn parted(files: Vec<Like<'_>>) -> Vec<Part> {
     parts
 }
 
+/// Files by their formats, in the order of these.
+fn by_format(files: Vec<Like<'_>>) -> Vec<Vec<Like<'_>>> {
+    let mut formats = files.iter().map(|it| it.file.format);
+    let first = formats.next();
+    if formats.all(|it| Some(it) == first) {
+        return vec![files];
+    }
+    let mut found: BTreeMap<Format, Vec<Like<'_>>> = BTreeMap::new();
+    for like in files {
+        found.entry(like.file.format).or_default().push(like);
+    }
+    found.into_values().collect()
+}
+
+/// Whether none is there twice. Those that are given in order are looked at once.
+fn are_distinct<T: Ord>(all: impl Iterator<Item = T>) -> bool {
+    let mut all: Vec<T> = all.collect();
+    if all.is_sorted_by(|a, b| a < b) {
+        return true;
+    }
+    all.sort_unstable();
+    all.windows(2).all(|pair| pair[0] != pair[1])
+}
+
 fn by_extension(
     files: &[Like<'_>],
     is_meant: impl Fn(&Like<'_>) -> bool,
     are_copies: bool,
 ) -> Vec<Part> {
     let mut found: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for file in files.iter().filter(|file| is_meant(file)) {
-        let members = found.entry(extension(file.path)).or_default();
-        members.push(file.at);
+    for like in files.iter().filter(|like| is_meant(like)) {
+        let members = found.entry(like.file.extension()).or_default();
+        members.push(like.at);
     }
     let part = |(extension, members): (&str, Vec<usize>)| Part {
         members,
@@ -249,11 +264,6 @@ fn by_extension(
         is_copy: are_copies,
     };
     found.into_iter().map(part).collect()
-}
-
-/// With its dot, and of compressed data both.
-fn extension(path: &str) -> &str {
-    &path[place::without_extension(path).len()..]
 }
 
 fn patterns(sets: Vec<Set>) -> Vec<Alike> {

@@ -7,11 +7,12 @@
 //! `landing/2024/05/20/orders.csv`. Where names say nothing (`events/2024/05/20/7f3c.json`) they
 //! are the home's table and have its name, unless another table there has it.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
-use super::alike::{Like, parted, star_names, starred};
+use super::alike::{parted, star_names, starred};
+use super::by_mask::{ByMask, Like, Masked};
 use super::{Entries, Entry, describing};
-use crate::dates::dated;
+use crate::dates::{Dated, dated};
 use crate::place;
 
 /// Files in places of several dates that may be one table.
@@ -53,38 +54,31 @@ impl Set {
 /// The series among files by their directories; `is_free` says which files nobody has said anything
 /// of.
 pub(super) fn among(loose: &BTreeMap<&str, Entries<'_>>, is_free: impl Fn(&str) -> bool) -> Found {
-    let mut alike: BTreeMap<(&str, String), (String, Vec<Like<'_>>)> = BTreeMap::new();
+    let mut alike = ByMask::default();
     for files in loose.values() {
-        let beside = describing::of(files);
-        let are_uncertain = files.iter().all(|it| it.format.is_uncertain());
-        for Entry { path, at, format } in files {
-            let takes_part = are_uncertain || !format.is_uncertain();
-            let dated = dated(path).filter(|_| takes_part && !beside.contains(path));
-            let Some(dated) = dated.filter(|_| is_free(path)) else {
-                continue;
-            };
-            let mask = dated.mask();
-            // A star stands for what varies.
-            if !mask.contains('*') {
-                let key = (dated.home, mask.to_lowercase());
-                let (_, like) = alike.entry(key).or_insert_with(|| (mask, Vec::new()));
-                like.push(Like {
-                    at: *at as usize,
-                    path,
-                    format: *format,
-                });
+        for run in runs(files, &is_free) {
+            for file in run.places.iter().filter_map(|at| files.get(*at as usize)) {
+                let at = file.at as usize;
+                alike.add(run.home, &run.mask, Like { at, file: *file });
             }
         }
     }
     let mut found = Vec::new();
-    for ((home, _), (mask, mut files)) in alike {
-        files.sort_by_key(|file| file.path);
-        let paths: HashMap<usize, &str> = files.iter().map(|it| (it.at, it.path)).collect();
+    for Masked {
+        folder: home,
+        mask,
+        mut files,
+    } in alike.into_sets()
+    {
+        // Objects are in the order of their paths.
+        files.sort_by_key(|it| it.at);
+        let paths: Vec<(usize, &str)> = files.iter().map(|it| (it.at, it.file.path)).collect();
+        let path = |at: &usize| {
+            let place = paths.binary_search_by_key(at, |it| it.0).ok()?;
+            paths.get(place).map(|it| it.1)
+        };
         for part in parted(files) {
-            let members = part.members.iter().filter_map(|at| paths.get(at).copied());
-            let dates = members.filter_map(dated);
-            let dates: HashSet<Vec<&str>> = dates.map(|it| it.date()).collect();
-            if dates.len() > 1 {
+            if are_of_several_dates(part.members.iter().filter_map(path)) {
                 found.push(Set {
                     home: home.to_owned(),
                     mask: mask.clone(),
@@ -96,6 +90,80 @@ pub(super) fn among(loose: &BTreeMap<&str, Entries<'_>>, is_free: impl Fn(&str) 
         }
     }
     Found(found)
+}
+
+/// Neighbours in a folder with one home and one mask.
+struct Run<'a> {
+    home: &'a str,
+    mask: String,
+    /// Where they are among the folder's files.
+    places: Vec<u32>,
+}
+
+/// The files of a folder that have dates and may be parts of a series.
+fn runs<'a>(files: &[Entry<'a>], is_free: &impl Fn(&str) -> bool) -> Vec<Run<'a>> {
+    let are_uncertain = files.iter().all(|it| it.format.is_uncertain());
+    let mut beside = None;
+    let mut dates = FolderDates::default();
+    let mut runs: Vec<Run<'a>> = Vec::new();
+    for (at, file) in (0..).zip(files) {
+        let Some(dated) = dates.of(file) else {
+            continue;
+        };
+        let beside = beside.get_or_insert_with(|| describing::of(files));
+        let takes_part = are_uncertain || !file.format.is_uncertain();
+        if !takes_part || beside.contains(file.path) || !is_free(file.path) {
+            continue;
+        }
+        let mask = dated.mask();
+        // A star stands for what varies.
+        if mask.contains('*') {
+            continue;
+        }
+        match runs.last_mut() {
+            Some(run) if run.home == dated.home && run.mask == mask => run.places.push(at),
+            _ => runs.push(Run {
+                home: dated.home,
+                mask,
+                places: vec![at],
+            }),
+        }
+    }
+    runs
+}
+
+/// The dates of the folder that the last file lay in: the next one mostly lies there, too.
+#[derive(Default)]
+struct FolderDates<'a> {
+    folder: Option<&'a str>,
+    dated: Option<Dated<'a>>,
+}
+
+impl<'a> FolderDates<'a> {
+    /// A file's path with its dates; `None` if it has none.
+    fn of(&mut self, file: &Entry<'a>) -> Option<&Dated<'a>> {
+        let folder = Some(file.folder());
+        if self.folder != folder {
+            self.folder = folder;
+            self.dated = dated(file.path);
+        }
+        let dated = self.dated.as_mut()?;
+        dated.go_on_to(file.path);
+        Some(dated)
+    }
+}
+
+/// Whether files at these paths, all of which have dates, do not all have the same.
+fn are_of_several_dates<'a>(paths: impl Iterator<Item = &'a str>) -> bool {
+    let mut last = None;
+    // Files of one folder have one date.
+    let paths = paths.filter(|path| {
+        let folder = path.rsplit_once('/').map(|(folder, _)| folder);
+        last.replace(folder) != Some(folder)
+    });
+    let mut dates = paths.filter_map(dated).map(|it| it.date());
+    let first = dates.next();
+    dates.any(|it| Some(it) != first)
 }
 
 impl Found {

@@ -10,23 +10,20 @@ use limn_formats::{Format, Objects};
 
 use super::{Draft, Entry, GroupKind, may_be_beside};
 use crate::contexts::may_describe;
-use crate::place;
 
 /// Which of a directory's files, none of them a part of a larger table by its path, lie beside a
 /// table of their name in another format: `orders.json` and `orders.csv.json` beside `orders.csv`.
 pub(super) fn of<'a>(files: &[Entry<'a>]) -> HashSet<&'a str> {
-    let json = files.iter().filter(|it| may_describe(it.path));
-    let mut json = json.peekable();
+    let json = files.iter().filter(|it| it.format == Format::JsonLines);
+    let mut json = json.filter(|it| may_describe(it.path)).peekable();
     if json.peek().is_none() {
         return HashSet::new();
     }
     let others = files
         .iter()
         .filter(|it| it.format != Format::JsonLines && !it.format.is_uncertain());
-    let others: HashSet<&str> = others
-        .flat_map(|it| [place::without_extension(it.path), it.path])
-        .collect();
-    json.filter(|it| others.contains(place::without_extension(it.path)))
+    let others: HashSet<&str> = others.flat_map(|it| [it.stem(), it.path]).collect();
+    json.filter(|it| others.contains(it.stem()))
         .map(|it| it.path)
         .collect()
 }

@@ -1,19 +1,83 @@
 //! Groups in few bytes: which objects of the listing are their files, until somebody asks for one.
 
-use limn_formats::{Format, Objects};
+use limn_formats::{Format, Objects, without_compression};
 
 use super::{ContextSource, Group, GroupKey, GroupKind, LogTable, Parts, TableFile};
 use crate::declared::Declared;
 use crate::table_name::TableName;
 use crate::{dates, place};
 
-/// An object of the listing that holds rows, as its path says.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// An object of the listing that holds rows, as its path says. Where its name and its extension
+/// are is found out once.
+#[derive(Clone, Copy)]
 pub(super) struct Entry<'a> {
     pub(super) path: &'a str,
     /// Where it is in the listing.
     pub(super) at: u32,
     pub(super) format: Format,
+    /// Bytes of the path after the stem, and of the name. What is longer is found out each time.
+    after_stem: u8,
+    name: u16,
+}
+
+impl<'a> Entry<'a> {
+    pub(super) fn new(path: &'a str, at: u32, format: Format) -> Entry<'a> {
+        let after_stem = path.len() - place::stem(path, format).len();
+        let name = place::split_path(path).1.len();
+        Entry {
+            path,
+            at,
+            format,
+            after_stem: u8::try_from(after_stem).unwrap_or(u8::MAX),
+            name: u16::try_from(name).unwrap_or(u16::MAX),
+        }
+    }
+
+    /// The file's name.
+    pub(super) fn name(self) -> &'a str {
+        match self.name {
+            u16::MAX => place::split_path(self.path).1,
+            length => &self.path[self.path.len() - usize::from(length)..],
+        }
+    }
+
+    /// The path up to the name.
+    pub(super) fn folder(self) -> &'a str {
+        &self.path[..self.path.len() - self.name().len()]
+    }
+
+    /// The directory that it lies in, as [`place::split_path`] has it.
+    pub(super) fn directory(self) -> &'a str {
+        self.folder().trim_end_matches('/')
+    }
+
+    /// The path without extension, as [`place::without_extension`] has it.
+    pub(super) fn stem(self) -> &'a str {
+        match self.after_stem {
+            u8::MAX => place::stem(self.path, self.format),
+            length => &self.path[..self.path.len() - usize::from(length)],
+        }
+    }
+
+    /// The name without what looks like an extension.
+    pub(super) fn bare_name(self) -> &'a str {
+        match self.format {
+            // The path of a table that is no file has none.
+            Format::Sqlite | Format::Sheet => place::without_extension(self.name()),
+            _ => self.stem().get(self.folder().len()..).unwrap_or_default(),
+        }
+    }
+
+    /// The extension with its dot, and of compressed data both.
+    pub(super) fn extension(self) -> &'a str {
+        &self.path[self.stem().len()..]
+    }
+
+    /// The extension with its dot, but for that of compressed data.
+    pub(super) fn own_extension(self) -> &'a str {
+        let unpacked = without_compression(self.path);
+        unpacked.get(self.stem().len()..).unwrap_or_default()
+    }
 }
 
 /// What a file is called as a table of its own.
@@ -28,9 +92,9 @@ pub(super) enum Naming {
 }
 
 impl Naming {
-    pub(super) fn name(self, path: &str) -> TableName {
+    fn name(self, path: &str, format: Format) -> TableName {
         match self {
-            Naming::Stem => TableName::of_path(place::without_extension(path)),
+            Naming::Stem => TableName::of_path(place::stem(path, format)),
             Naming::Path => TableName::of_path(path),
             // No path has a component ".", so no other table is called that.
             Naming::Marked => TableName::of_path(&format!("{path}/.")),
@@ -63,6 +127,11 @@ impl FileDraft {
 
     pub(super) fn path(self, objects: &Objects) -> &str {
         objects.path(self.at as usize)
+    }
+
+    /// What the file at this path is called as a table of its own.
+    pub(super) fn table_name(self, path: &str) -> TableName {
+        self.naming.name(path, self.format)
     }
 }
 
@@ -103,7 +172,7 @@ impl Draft {
     }
 
     pub(super) fn of_file(file: FileDraft, path: &str) -> Draft {
-        Draft::new(GroupKind::File, path, file.naming.name(path), vec![file])
+        Draft::new(GroupKind::File, path, file.table_name(path), vec![file])
     }
 
     pub(super) fn stray(self) -> Draft {
@@ -197,7 +266,7 @@ impl Draft {
             let file = TableFile {
                 declared: parts.declare(&object.path, declared.entry(&object.path)),
                 format: draft.format,
-                table_name: draft.naming.name(&object.path),
+                table_name: draft.table_name(&object.path),
                 is_beside: draft.is_beside,
                 is_alone: false,
                 object,
@@ -223,5 +292,53 @@ impl Draft {
             group.add_declared_texts();
         }
         group
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(path: &str) -> Result<(), TestCaseError> {
+        let format = Format::of_path(path).unwrap_or(Format::Archive);
+        let entry = Entry::new(path, 0, format);
+        let found = (entry.directory(), entry.name());
+        prop_assert_eq!(found, place::split_path(path));
+        prop_assert_eq!(entry.folder().len() + entry.name().len(), path.len());
+        prop_assert_eq!(entry.stem(), place::without_extension(path));
+        prop_assert_eq!(entry.stem().len() + entry.extension().len(), path.len());
+        if format != Format::Archive {
+            let unpacked = without_compression(path);
+            let stem = place::without_extension(unpacked);
+            prop_assert_eq!(entry.own_extension(), &unpacked[stem.len()..]);
+            let bare = place::without_extension(entry.name());
+            prop_assert_eq!(entry.bare_name(), bare);
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn an_entry_knows_the_parts_of_its_path(
+            folders in "(/{0,2}(a|é|k=1|\\.|b\\.zip/|c\\.xlsx/|d\\.db/)/){0,3}",
+            name in "/?(\\.|[x0-9é]){0,6}",
+            extension in "(\\.(csv|gz|parquet|zst|txt|tar|json)){0,3}/{0,2}",
+        ) {
+            check(&format!("{folders}{name}{extension}"))?;
+        }
+    }
+
+    #[test]
+    fn parts_of_a_path_may_be_long() {
+        assert_eq!(size_of::<Entry<'_>>(), 24);
+        for length in [253, 254, 255, 256, 65_534, 65_535, 65_536] {
+            let long = "x".repeat(length);
+            for path in [format!("a/{long}.csv.gz"), format!("a/x.{long}")] {
+                check(&path).unwrap();
+            }
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! What tables are called: names that no two tables share, and which table a context's name means.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Bound;
 
 use limn_formats::{Format, ObjectRecord, Objects};
 
@@ -17,7 +19,7 @@ use crate::table_name::TableName;
 /// Names that no two tables of a lake share.
 pub(super) struct Names<'s, 'a> {
     loose: &'s BTreeMap<&'a str, Entries<'a>>,
-    directories: BTreeSet<String>,
+    directories: BTreeSet<Cow<'a, str>>,
     // Paths of tables that people declare.
     declared: BTreeSet<String>,
     root: String,
@@ -36,11 +38,11 @@ impl<'s, 'a> Names<'s, 'a> {
         let of_alike = of_alike.map(|(directory, _)| *directory);
         let directories = sorted.directories.keys().copied().chain(of_alike);
         let of_series = sorted.series.iter().filter(|it| it.is_directory());
-        let directories = directories.chain(of_series.map(|it| it.home.as_str()));
-        let directories = directories.chain(sorted.logged.folders().map(String::as_str));
-        let directories: BTreeSet<String> = directories
+        let others = of_series.map(|it| &it.home).chain(sorted.logged.folders());
+        let others = others.map(|it| -> Cow<'a, str> { Cow::Owned(it.clone()) });
+        let directories = directories.map(Cow::Borrowed).chain(others);
+        let directories: BTreeSet<Cow<'a, str>> = directories
             .filter(|directory| !directory.is_empty())
-            .map(str::to_owned)
             .collect();
         let root: String = root_name
             .trim_matches('/')
@@ -65,16 +67,20 @@ impl<'s, 'a> Names<'s, 'a> {
         let taken = names.declared.contains(&root)
             || names.is_stem(&root)
             || names.is_loose(&root)
-            || names.directories.contains(&root);
+            || names.directories.contains(root.as_str());
         // No path has a component ".", so no other table is called that.
         names.root = if taken { format!("./{root}") } else { root };
         names
     }
 
+    fn loose_in(&self, directory: &str) -> &'s [Entry<'a>] {
+        let files = self.loose.get(directory);
+        files.map_or(&[][..], Vec::as_slice)
+    }
+
     /// Loose files whose paths begin so, in the directory that this is a path in.
     fn beginning(&self, path: &str) -> impl Iterator<Item = &'s Entry<'a>> {
-        let files = self.loose.get(place::split_path(path).0);
-        let files = files.map_or(&[][..], Vec::as_slice);
+        let files = self.loose_in(place::split_path(path).0);
         let (_, files) = files.split_at(files.partition_point(|it| it.path < path));
         files.iter().take_while(move |it| it.path.starts_with(path))
     }
@@ -88,28 +94,49 @@ impl<'s, 'a> Names<'s, 'a> {
     /// Whether a loose file has this path without its extension.
     fn is_stem(&self, path: &str) -> bool {
         let mut files = self.beginning(path);
-        files.any(|it| place::without_extension(it.path) == path)
+        files.any(|it| it.stem() == path)
     }
 
     /// The names of one directory's loose files.
-    pub(super) fn within<'n>(&'n self, files: &[Entry<'a>]) -> Within<'n, 's, 'a> {
+    pub(super) fn within<'n>(&'n self, directory: &'a str) -> Within<'n, 's, 'a> {
+        let files = self.loose_in(directory);
         let mut stems: HashMap<&str, (usize, usize)> = HashMap::new();
-        for file in files {
-            let of_stem = stems
-                .entry(place::without_extension(file.path))
-                .or_default();
-            match file.format.is_uncertain() {
-                false => of_stem.0 += 1,
-                true => of_stem.1 += 1,
+        // Where they are in order, none is that of two files.
+        if !files.is_sorted_by(|a, b| a.stem() < b.stem()) {
+            for file in files {
+                let of_stem = stems.entry(file.stem()).or_default();
+                match file.format.is_uncertain() {
+                    false => of_stem.0 += 1,
+                    true => of_stem.1 += 1,
+                }
             }
         }
-        Within { names: self, stems }
+        Within {
+            names: self,
+            directory,
+            files,
+            stems,
+            has_tables: self.has_tables_below(directory),
+        }
+    }
+
+    /// Whether a directory, or a table that people declare, is called like something in this
+    /// directory.
+    fn has_tables_below(&self, directory: &str) -> bool {
+        if !self.declared.is_empty() || directory.is_empty() {
+            return true;
+        }
+        let from = format!("{directory}/");
+        let from = from.as_str();
+        let below: (Bound<&str>, Bound<&str>) = (Bound::Included(from), Bound::Unbounded);
+        let mut below = self.directories.range::<str, _>(below);
+        below.next().is_some_and(|it| it.starts_with(from))
     }
 
     /// As people call it, unless a directory or an object is called that.
     pub(super) fn declared(&self, directory: &str, table: &str) -> TableName {
         let path = place::join(directory, table);
-        let is_taken = self.is_loose(&path) || self.directories.contains(&path);
+        let is_taken = self.is_loose(&path) || self.directories.contains(path.as_str());
         let path = match is_taken {
             true => format!("./{path}"),
             false => path,
@@ -161,40 +188,55 @@ impl<'s, 'a> Names<'s, 'a> {
 /// What the loose files of a directory are called.
 pub(super) struct Within<'n, 's, 'a> {
     names: &'n Names<'s, 'a>,
-    // How many have this path without extension: surely data, and plain texts.
+    directory: &'a str,
+    files: &'s [Entry<'a>],
+    // How many have this path without extension: surely data, and plain texts. Empty where all
+    // paths without extension differ.
     stems: HashMap<&'a str, (usize, usize)>,
+    has_tables: bool,
 }
 
 impl Within<'_, '_, '_> {
     /// The stem, unless another file has the same, or a directory or an object is called that. A
     /// plain text, which may be no table, takes no other file's name.
-    pub(super) fn file(&self, file: &Entry<'_>) -> Naming {
-        let stem = place::without_extension(file.path);
+    pub(super) fn file(&self, at: usize, file: &Entry<'_>) -> Naming {
+        let stem = file.stem();
         let is_shared = |(data, texts): &(usize, usize)| match file.format.is_uncertain() {
             false => *data > 1,
             true => data + texts > 1,
         };
-        let shared = self.stems.get(stem).is_some_and(is_shared)
-            || self.names.directories.contains(stem)
-            || self.names.declared.contains(stem)
-            || self.names.is_loose(stem);
+        let shared = self.stems.get(stem).is_some_and(is_shared) || self.is_taken(at, stem);
         match shared {
             false => Naming::Stem,
             true if takes_its_path(file) => Naming::Path,
             true => Naming::Marked,
         }
     }
+
+    /// Whether a directory, a table that people declare or an object is called like the stem of the
+    /// file at a place.
+    fn is_taken(&self, at: usize, stem: &str) -> bool {
+        // Of a name that ends with a slash the stem lies elsewhere.
+        let is_here = stem.len() > self.directory.len();
+        if (self.has_tables || !is_here)
+            && (self.names.directories.contains(stem) || self.names.declared.contains(stem))
+        {
+            return true;
+        }
+        if !is_here {
+            return self.names.is_loose(stem);
+        }
+        // Between a path and what it goes on to there are only paths that begin with it.
+        let before = self.files.iter().take(at + 1).rev();
+        let mut before = before.take_while(|it| it.path.starts_with(stem));
+        before.any(|it| it.path == stem && takes_its_path(it))
+    }
 }
 
 /// Whether no other table has a file's path for its name: what has no extension may be no table,
 /// and takes no other's name.
 fn takes_its_path(file: &Entry<'_>) -> bool {
-    !(file.format == Format::Unnamed && is_bare(file.path))
-}
-
-/// Whether a file's name has no extension at all.
-fn is_bare(path: &str) -> bool {
-    place::without_extension(path).len() == path.len()
+    !(file.format == Format::Unnamed && file.extension().is_empty())
 }
 
 /// Which table (group, name) a context means by a name: of the names that contexts have.
@@ -254,8 +296,8 @@ impl Addressees {
         }
         for file in group.listed() {
             let path = file.path(objects);
-            let stem = place::without_extension(path);
-            let name = || file.naming.name(path);
+            let stem = place::stem(path, file.format);
+            let name = || file.table_name(path);
             // Its name is its path, its stem, or its path with a mark.
             let (of_stem, of_path) = (asked.contains(stem), asked.contains(path));
             if file.naming == Naming::Marked || of_stem || of_path {
@@ -391,7 +433,5 @@ impl Addressees {
 
 /// Whether a sidecar is a text, and not a form that other programs use, too.
 fn is_prose(path: &str) -> bool {
-    [".md", ".txt"]
-        .iter()
-        .any(|end| path.to_ascii_lowercase().ends_with(end))
+    [".md", ".txt"].iter().any(|end| place::ends_in(path, end))
 }

@@ -34,15 +34,28 @@ pub enum SharedKind {
     Readme,
 }
 
+/// Extensions that such objects have.
+const EXTENSIONS: [&str; 11] = [
+    "json", "jsonl", "ndjson", "jsonld", "md", "txt", "html", "htm", "pdf", "yaml", "yml",
+];
+
 impl SharedKind {
     /// What an object is, if its name is one of those above, in any case.
     pub fn of_path(path: &str) -> Option<SharedKind> {
-        // A sheet or a database's table may have any name.
-        if Format::of_part(path).is_some() {
+        let (_, name) = split_path(path);
+        let (_, extension) = name.rsplit_once('.')?;
+        let mut extensions = EXTENSIONS.iter();
+        if !extensions.any(|it| extension.eq_ignore_ascii_case(it)) {
             return None;
         }
-        let name = split_path(path).1.to_ascii_lowercase();
-        match name.as_str() {
+        let kind = Self::of_name(path, &name.to_ascii_lowercase())?;
+        // A sheet or a database's table may have any name.
+        Format::of_part(path).is_none().then_some(kind)
+    }
+
+    /// As above, of a name in lower case.
+    fn of_name(path: &str, name: &str) -> Option<SharedKind> {
+        match name {
             "datapackage.json" => return Some(Self::Frictionless),
             "csv-metadata.json" => return Some(Self::Csvw),
             "croissant.json" => return Some(Self::Croissant),
@@ -54,7 +67,7 @@ impl SharedKind {
         if let Some(described) = name.strip_suffix("-metadata.json") {
             return Format::of_path(described).map(|_| Self::Csvw);
         }
-        if let Some(kind) = Self::of_programs(path, &name) {
+        if let Some(kind) = Self::of_programs(path, name) {
             // What lies in an archive, or among the files of a table, is data.
             let is_data = member::split(path).is_some() || table_directory(path).is_some();
             return (!is_data).then_some(kind);
@@ -62,6 +75,9 @@ impl SharedKind {
         let (stem, extension) = name.rsplit_once('.')?;
         let is_text = matches!(extension, "md" | "txt" | "html" | "htm" | "pdf");
         let is_yaml = matches!(extension, "yaml" | "yml");
+        if !is_text && !is_yaml && extension != "json" {
+            return None;
+        }
         let letters: String = stem.chars().filter(|it| it.is_alphanumeric()).collect();
         let is_dictionary = ["datadictionary", "datadict", "codebook"]
             .iter()
