@@ -27,6 +27,13 @@ pub(crate) fn join(directory: &str, name: &str) -> String {
     }
 }
 
+/// A folder and those above it, up to the root (`""`).
+pub(crate) fn upwards(folder: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(folder), |folder| {
+        (!folder.is_empty()).then(|| split_path(folder).0)
+    })
+}
+
 /// Whether a text ends so, in any case.
 pub(crate) fn ends_in(text: &str, end: &str) -> bool {
     let at = text.len().checked_sub(end.len());

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use crate::contexts::SharedKind;
-use crate::place::{join, split_path};
+use crate::place::{join, split_path, upwards};
 
 /// The folders of code in a listing.
 pub(super) struct CodeFolders(HashSet<String>);
@@ -23,15 +23,8 @@ impl CodeFolders {
         CodeFolders(folders.collect())
     }
 
-    /// Whether an object lies in one.
-    pub(super) fn has(&self, path: &str) -> bool {
-        let mut folder = path;
-        while !self.0.is_empty() && !folder.is_empty() {
-            folder = split_path(folder).0;
-            if self.0.contains(folder) {
-                return true;
-            }
-        }
-        false
+    /// Whether a folder is one, or lies in one.
+    pub(super) fn has_folder(&self, folder: &str) -> bool {
+        !self.0.is_empty() && upwards(folder).any(|it| self.0.contains(it))
     }
 }

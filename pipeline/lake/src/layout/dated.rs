@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use super::alike::{parted, star_names, starred};
 use super::by_mask::{ByMask, Like, Masked};
+use super::in_parallel::{FOLDERS, in_parallel};
 use super::{Entries, Entry, describing};
 use crate::dates::{Dated, dated};
 use crate::place;
@@ -53,16 +54,24 @@ impl Set {
 
 /// The series among files by their directories; `is_free` says which files nobody has said anything
 /// of.
-pub(super) fn among(loose: &BTreeMap<&str, Entries<'_>>, is_free: impl Fn(&str) -> bool) -> Found {
+pub(super) fn among(
+    loose: &BTreeMap<&str, Entries<'_>>,
+    is_free: impl Fn(&str) -> bool + Send + Sync,
+) -> Found {
     let mut alike = ByMask::default();
-    for files in loose.values() {
-        for run in runs(files, &is_free) {
-            for file in run.places.iter().filter_map(|at| files.get(*at as usize)) {
-                let at = file.at as usize;
-                alike.add(run.home, &run.mask, Like { at, file: *file });
+    in_parallel(
+        loose.values(),
+        FOLDERS,
+        |files| (files, runs(files, &is_free)),
+        |(files, runs)| {
+            for run in runs {
+                for file in run.places.iter().filter_map(|at| files.get(*at as usize)) {
+                    let at = file.at as usize;
+                    alike.add(run.home, &run.mask, Like { at, file: *file });
+                }
             }
-        }
-    }
+        },
+    );
     let mut found = Vec::new();
     for Masked {
         folder: home,

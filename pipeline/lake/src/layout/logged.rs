@@ -7,7 +7,7 @@ use std::sync::Arc;
 use limn_formats::{Declaration, Format, ObjectRecord};
 use limn_profile::{DeclaredReading, Deletes, Logged};
 
-use crate::place::split_path;
+use crate::place::upwards;
 use crate::reach::is_within;
 
 /// A table as its log has it.
@@ -151,22 +151,14 @@ impl LogTables {
         self.tables.keys()
     }
 
-    /// Whether an object lies in the folder of such a table, or is read for one.
-    pub(super) fn has(&self, path: &str) -> bool {
-        if self.tables.is_empty() {
-            return false;
-        }
-        if self.elsewhere.contains(path) {
-            return true;
-        }
-        let mut folder = path;
-        while !folder.is_empty() {
-            folder = split_path(folder).0;
-            if self.tables.contains_key(folder) {
-                return true;
-            }
-        }
-        false
+    /// Whether a folder is that of such a table, or lies in it.
+    pub(super) fn has_folder(&self, folder: &str) -> bool {
+        !self.tables.is_empty() && upwards(folder).any(|it| self.tables.contains_key(it))
+    }
+
+    /// Whether an object is read for such a table and lies elsewhere than in its folder.
+    pub(super) fn is_elsewhere(&self, path: &str) -> bool {
+        self.elsewhere.contains(path)
     }
 }
 

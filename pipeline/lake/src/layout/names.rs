@@ -2,15 +2,16 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 
 use limn_formats::{Format, ObjectRecord, Objects};
 
 use super::alike::{self, Alike, Pattern};
 use super::dated::Series;
+use super::in_parallel::in_ranges;
 use super::{
-    ContextSource, ContextText, Draft, Entries, Entry, GroupKind, Layout, Naming, Sorted,
-    describing, sidecar_stem,
+    ContextSource, ContextText, Draft, Entries, Entry, FileDraft, GroupKind, Layout, Naming,
+    Sorted, describing, sidecar_stem,
 };
 use crate::contexts::{Contexts, SharedKind};
 use crate::place;
@@ -264,9 +265,16 @@ impl Addressees {
         if asked.is_empty() {
             return addressees;
         }
-        for (g, group) in groups.iter().enumerate() {
-            addressees.add((g, group), objects, &asked);
-        }
+        // Most groups are meant by nothing, which all cores find out.
+        let meant = |places: Range<usize>| -> Vec<usize> {
+            let is_meant = |g: &usize| is_meant(&groups[*g], objects, &asked);
+            places.filter(is_meant).collect()
+        };
+        in_ranges(groups.len(), meant, |meant| {
+            for g in meant {
+                addressees.add((g, &groups[g]), objects, &asked);
+            }
+        });
         addressees
     }
 
@@ -278,18 +286,9 @@ impl Addressees {
         if group.kind == GroupKind::Logged {
             self.by_log.insert(group.path.to_string(), table.clone());
         }
-        let stem = match group.kind {
-            GroupKind::File => None,
-            GroupKind::Directory | GroupKind::Declared | GroupKind::Logged => {
-                Some(group.path.to_string())
-            }
-            GroupKind::Family => match group.directory(objects) {
-                (directory, true) => Some(directory.to_owned()),
-                (..) => alike::words(&group.path),
-            },
-        };
-        if let Some(stem) = stem.filter(|it| !it.is_empty() && asked.contains(it.as_str())) {
-            self.by_stem.entry(stem).or_default().push(table);
+        if let Some(stem) = stem_of(group, objects).filter(|it| asked.contains(&**it)) {
+            let tables = self.by_stem.entry(stem.into_owned()).or_default();
+            tables.push(table);
         }
         if !matches!(group.kind, GroupKind::File | GroupKind::Family) {
             return;
@@ -429,6 +428,35 @@ impl Addressees {
             group.contexts.sort_by(|a, b| a.table.cmp(&b.table));
         }
     }
+}
+
+/// What a group is called by that is a table of several files, or of those of a folder.
+fn stem_of<'g>(group: &'g Draft, objects: &'g Objects) -> Option<Cow<'g, str>> {
+    let stem = match group.kind {
+        GroupKind::File => return None,
+        GroupKind::Directory | GroupKind::Declared | GroupKind::Logged => {
+            Cow::Borrowed(&*group.path)
+        }
+        GroupKind::Family => match group.directory(objects) {
+            (directory, true) => Cow::Borrowed(directory),
+            (..) => Cow::Owned(alike::words(&group.path)?),
+        },
+    };
+    (!stem.is_empty()).then_some(stem)
+}
+
+/// Whether a context may mean a group or one of its files, or is to know of it.
+fn is_meant(group: &Draft, objects: &Objects, asked: &HashSet<&str>) -> bool {
+    let is_asked = |file: &FileDraft| {
+        let path = file.path(objects);
+        let stem = place::stem(path, file.format);
+        file.naming == Naming::Marked || asked.contains(path) || asked.contains(stem)
+    };
+    asked.contains(group.name.as_str())
+        || group.kind == GroupKind::Logged
+        || stem_of(group, objects).is_some_and(|it| asked.contains(&*it))
+        || matches!(group.kind, GroupKind::File | GroupKind::Family)
+            && group.listed().iter().any(is_asked)
 }
 
 /// Whether a sidecar is a text, and not a form that other programs use, too.

@@ -121,15 +121,19 @@ pub(super) fn has_common_name(stem: &str) -> bool {
         .any(|common| name.eq_ignore_ascii_case(common))
 }
 
-/// Whether this is a plain text that comes with any folder.
-pub(super) fn is_common(path: &str) -> bool {
-    Format::of_path(path) == Some(Format::Text) && has_common_name(place::without_extension(path))
+/// Whether a file of this format is a plain text that comes with any folder.
+pub(super) fn is_common(path: &str, format: Format) -> bool {
+    format == Format::Text && has_common_name(place::stem(path, format))
+}
+
+/// Whether an object is called like one that holds rows.
+fn is_named_so(path: &str) -> bool {
+    Format::of_path(path).is_some_and(|format| !is_common(path, format))
 }
 
 /// Whether an object holds rows, as its path says; of plain text it may.
 pub fn is_data(path: &str) -> bool {
-    Format::of_path(path).is_some()
-        && !is_common(path)
+    is_named_so(path)
         && SharedKind::of_path(path).is_none_or(SharedKind::may_hold_rows)
         && !is_hidden(path)
         && !member::is_remark(path)
@@ -139,8 +143,7 @@ pub fn is_data(path: &str) -> bool {
 /// its path says: of others nothing but the path is looked at.
 pub fn is_read(path: &str) -> bool {
     let is_text = || sidecar_stem(path).is_some() || SharedKind::of_path(path).is_some();
-    let is_named = Format::of_path(path).is_some() && !is_common(path) || is_text();
-    let is_named = is_named || is_read_with_another(path);
+    let is_named = is_named_so(path) || is_text() || is_read_with_another(path);
     is_named && !is_hidden(path) || is_container(path) || is_of_log(path)
 }
 

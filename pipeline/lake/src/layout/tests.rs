@@ -11,7 +11,7 @@ mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use limn_formats::Fingerprint;
+use limn_formats::{Fingerprint, ObjectRecord};
 
 use self::texts::reaching;
 

@@ -85,6 +85,44 @@ fn by_key(layout: &Layout) -> BTreeMap<GroupKey, &Group> {
         .collect()
 }
 
+/// More objects than one core looks at in a row, in more folders.
+fn many_objects() -> Vec<ObjectRecord> {
+    let folders = ["a", "b/2024", "b/2025", "c/k=1", "c", "d.zip/", "_e", "f"];
+    let extensions = [
+        "csv", "json", "txt", "md", "csv.gz", "parquet", "bin", "jsonl",
+    ];
+    let paths = (0..6_000_usize).map(|at| {
+        let folder = folders[at / 5 % folders.len()];
+        let extension = extensions[at % extensions.len()];
+        let name = ["x_", "y", "part-0000", "z_2024-0"][at / 8 % 4];
+        format!("{}/{folder}/{name}{}.{extension}", at % 211, at / 900)
+    });
+    let paths: BTreeSet<String> = paths.collect();
+    paths.iter().map(|path| object(path)).collect()
+}
+
+#[test]
+fn neither_the_order_of_many_objects_nor_the_number_of_threads_matters() {
+    let objects = many_objects();
+    assert!(objects.len() > 5_000, "{}", objects.len());
+    let registered = contexts(&[("1/a/x_0", "words"), ("7/b/*/x_*", "more words")]);
+    let all = layout(objects.clone(), &registered, "lake");
+    assert!(all.groups.len() > 500, "{}", all.groups.len());
+    let mut shuffled = objects;
+    shuffled.sort_by_key(|it| it.fingerprint());
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(3).build();
+    let again = threads.unwrap().install(|| {
+        let shuffled = shuffled.clone();
+        layout(shuffled, &registered, "lake")
+    });
+    assert!(again == all);
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    let again = threads
+        .unwrap()
+        .install(|| layout(shuffled, &registered, "lake"));
+    assert!(again == all);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
