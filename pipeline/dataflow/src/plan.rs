@@ -3,10 +3,11 @@
 //! A group (a lone file, a directory of like files, a Hive-partitioned directory) is never split
 //! over two epochs, so a table is published whole. A plan says what *may* have changed; which
 //! groups did is found by the dataflow (`crate::changes`). A listing is looked through once, to
-//! know what was removed and what differs ([`survey`]); then epoch after epoch is made, when there
-//! is room for it ([`epochs`]). The memory of a plan is the listing, in few bytes, and the groups
-//! of the epochs under way.
+//! know which groups are several tables ([`arranged`]), what was removed and what differs
+//! ([`survey`]); then epoch after epoch is made, when there is room for it ([`epochs`]). The memory
+//! of a plan is the listing, in few bytes, and the groups of the epochs under way.
 
+mod arranged;
 mod cuts;
 mod epochs;
 mod group;
@@ -22,6 +23,7 @@ use limn_formats::FileError;
 use limn_lake::Ignored;
 use limn_lake::layout::layout_declared;
 
+use self::arranged::Looked;
 pub use self::epochs::Epochs;
 pub use self::group::{GroupPlan, members};
 pub use self::planner::Planner;
@@ -102,20 +104,17 @@ pub async fn plan(planner: Arc<Planner>, mut listing: Listing) -> Plan {
     let mut survey = Survey::of(&planner, &part, &listing.unlisted);
     {
         let (planner, layout) = (&*planner, &layout);
-        let arranged = (0..layout.len()).map(|at| {
-            let group = layout.group(at);
-            async move {
-                match group {
-                    Some(group) => planner.arrange(at, group).await,
-                    None => (Vec::new(), Vec::new()),
+        let looked = (0..layout.len()).map(|at| planner.look_at(layout, at, &part));
+        let mut looked = stream::iter(looked).buffered(PROBED_AT_ONCE);
+        while let Some(looked) = looked.next().await {
+            match looked {
+                Looked::New(at, outline) => survey.look_at_new(at, &outline),
+                Looked::Arranged(found, orphans) => {
+                    found.into_iter().for_each(|it| survey.look_at(it));
+                    if !part.is_partial() {
+                        plan.orphans.extend(orphans);
+                    }
                 }
-            }
-        });
-        let mut arranged = stream::iter(arranged).buffered(PROBED_AT_ONCE);
-        while let Some((found, orphans)) = arranged.next().await {
-            found.into_iter().for_each(|it| survey.look_at(it));
-            if !part.is_partial() {
-                plan.orphans.extend(orphans);
             }
         }
     }

@@ -147,6 +147,11 @@ impl Published {
         state.groups.is_empty() && !(state.share.is_partial() && state.is_known)
     }
 
+    /// Whether any group has something published.
+    pub fn has_any(&self) -> bool {
+        !self.state().groups.is_empty()
+    }
+
     /// The tables that a group has in the index; a row of files that are passed over is removed.
     pub fn tables(&self, group: GroupId) -> Vec<Arc<TableRecord>> {
         self.state().groups.get(&group).cloned().unwrap_or_default()

@@ -352,19 +352,33 @@ fn tags(mut from: &[u8]) -> (Option<String>, Option<ObjectVersion>) {
         OTHER_TAG => Some(take_text(&mut from)),
         md5 => {
             let sum = from.split_first_chunk();
-            let sum = sum.map_or(0, |(sum, rest)| {
+            let sum = sum.map_or([0; 16], |(sum, rest)| {
                 from = rest;
-                u128::from_be_bytes(*sum)
+                *sum
             });
-            Some(match md5 {
-                MD5 => format!("\"{sum:032x}\""),
-                _ => format!("\"{sum:032x}-{}\"", take(&mut from)),
-            })
+            let parts = (md5 != MD5).then(|| take(&mut from));
+            Some(tag_of(sum, parts))
         }
     };
     let has_version = tags & HAS_VERSION != 0;
     let version = has_version.then(|| ObjectVersion::from(take_text(&mut from)));
     (etag, version)
+}
+
+/// The tag that is an MD5 sum, and of so many parts of the sums.
+fn tag_of(sum: [u8; 16], parts: Option<u64>) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut tag = String::with_capacity(2 * sum.len() + 2);
+    tag.push('"');
+    for digit in sum.iter().flat_map(|byte| [byte >> 4, byte & 15]) {
+        tag.push(char::from(DIGITS[usize::from(digit)]));
+    }
+    if let Some(parts) = parts {
+        tag.push('-');
+        tag.push_str(&parts.to_string());
+    }
+    tag.push('"');
+    tag
 }
 
 /// An MD5 sum in quotes and lower case, and of how many parts it is of the sums; `None` for any

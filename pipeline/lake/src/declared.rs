@@ -126,6 +126,9 @@ impl Declared {
     /// The entry that speaks of a data file; of what is in a container that which speaks of the
     /// container.
     pub(crate) fn entry(&self, path: &str) -> Option<Arc<Declaration>> {
+        if self.folders.is_empty() {
+            return None;
+        }
         let (_, rule) = self.rule(member::outside(path))?;
         Some(Arc::clone(&rule.declaration))
     }

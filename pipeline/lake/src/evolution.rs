@@ -242,12 +242,17 @@ impl<'a> Shapes<'a> {
 /// The files of a family (places among them) that show first whether it can be a table: as good as
 /// any, and the same ones whenever the family has the same files.
 pub fn probes(family: &Group) -> Vec<usize> {
-    let place = |at: usize| {
+    probes_among(family.files.iter().map(|it| it.object.path.as_str()))
+}
+
+/// The same of a family with files at these paths.
+pub fn probes_among<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<usize> {
+    let place = |(at, path): (usize, &str)| {
         let mut hasher = Hasher::new("probe");
-        hasher.text(&family.files[at].object.path);
+        hasher.text(path);
         (hasher.finish(), at)
     };
-    let mut places: Vec<_> = (0..family.files.len()).map(place).collect();
+    let mut places: Vec<_> = paths.enumerate().map(place).collect();
     places.sort_unstable();
     places.into_iter().take(PROBES).map(|(_, at)| at).collect()
 }

@@ -31,6 +31,7 @@ mod in_parallel;
 mod logged;
 mod names;
 mod of_use;
+mod outline;
 mod parts;
 mod shared;
 mod sorted;
@@ -48,6 +49,7 @@ pub use of_use::{
     Ignored, Others, described_below, describes_beside, is_container, is_data, is_dictionary,
     is_read,
 };
+pub use outline::Outline;
 use parts::Parts;
 use sorted::Sorted;
 pub use table_file::{TableFile, content_fingerprint};
@@ -86,6 +88,23 @@ impl Layout {
     pub fn group(&self, at: usize) -> Option<Group> {
         let draft = self.groups.get(at)?;
         Some(draft.group(&self.objects, (&self.declared, &self.parts)))
+    }
+
+    /// What is known of the group at a place before its files are made.
+    pub fn outline(&self, at: usize) -> Option<Outline<'_>> {
+        Some(self.groups.get(at)?.outline(&self.objects))
+    }
+
+    /// The paths of the files of the listing that the group at a place has, in their order.
+    pub fn paths(&self, at: usize) -> impl Iterator<Item = &str> {
+        let files = self.groups.get(at).map_or(&[][..], Draft::listed);
+        files.iter().map(|it| it.path(&self.objects))
+    }
+
+    /// The group at a place with those of these files alone that are at such places among them.
+    pub fn group_with(&self, at: usize, files: &[usize]) -> Option<Group> {
+        let draft = self.groups.get(at)?;
+        Some(draft.with_files(files, &self.objects, (&self.declared, &self.parts)))
     }
 
     /// The groups, by path: every data file is in exactly one.

@@ -82,6 +82,6 @@ pub use error::LakeError;
 pub use filter::{FilterError, Filters};
 pub use layout::{
     ContextSource, ContextText, Group, GroupKey, GroupKind, Ignored, Layout, LogFile, LogTable,
-    Others, TableFile, layout,
+    Others, Outline, TableFile, layout,
 };
 pub use table_name::TableName;

@@ -1,12 +1,9 @@
-//! How the groups of a lake differ from what is published, and which of them are families of
-//! several tables.
+//! How the groups of a lake differ from what is published.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use futures::future::join_all;
-use limn_lake::evolution::{self, Shapes};
-use limn_lake::{ContextSource, ContextText, Contexts, Group, GroupKind};
+use limn_lake::{ContextText, Contexts, Group, GroupKind};
 use limn_profile::Redact;
 
 use super::cuts::{Changed, Room};
@@ -15,27 +12,18 @@ use super::sides::{Differ, EpochPlan, Sides};
 use crate::changes::{GroupId, MemberId};
 use crate::held_back::HeldBack;
 use crate::options::RunOptions;
-use crate::published::{KnownFile, Published, group_of};
+use crate::published::{Published, group_of};
 use crate::read::Reader;
 use crate::scope::{Part, root_name};
 use crate::share::Share;
-
-/// A group as it is, or one of the groups that a family turned out to be.
-pub(super) struct Arranged {
-    /// Where the group, or the family, is in the layout.
-    pub(super) at: usize,
-    /// Whether it is as it was laid out.
-    pub(super) is_as_laid_out: bool,
-    pub(super) group: Group,
-}
 
 /// What planning knows: the index, the contexts, and how a run goes.
 pub struct Planner {
     pub(super) reader: Arc<Reader>,
     pub(super) root_name: String,
     pub(super) published: Arc<Published>,
-    settings: MemberId,
-    redact: Redact,
+    pub(super) settings: MemberId,
+    pub(super) redact: Redact,
     pub(super) is_uniform: bool,
     /// The registered contexts of tables that this process may have.
     pub(crate) contexts: Contexts,
@@ -173,6 +161,9 @@ impl Planner {
         epoch: &mut EpochPlan,
     ) -> Vec<String> {
         let mut names_of_others = Vec::new();
+        if !self.published.has_any() {
+            return names_of_others;
+        }
         let names = group.files.iter().map(|file| file.table_name.as_str());
         for name in names.chain([group.name.as_str()]) {
             let before = self.published.table(name).and_then(|row| group_of(&row));
@@ -230,129 +221,9 @@ impl Planner {
         }
     }
 
-    /// A group as it is, or a family that is certainly not one table as a group a file; and the
-    /// contexts that name no table then.
-    pub(super) async fn arrange(&self, at: usize, group: Group) -> (Vec<Arranged>, Vec<String>) {
-        let kind = group.kind;
-        let (groups, orphans) = self.split(group).await;
-        let is_split = groups.len() != 1 || groups.iter().any(|it| it.kind != kind);
-        let mut arranged = Vec::with_capacity(groups.len());
-        for mut group in groups {
-            let is_known = self.compare_shared_texts(&mut group).await;
-            arranged.push(Arranged {
-                at,
-                is_as_laid_out: !is_split && !is_known,
-                group,
-            });
-        }
-        (arranged, orphans)
-    }
-
-    /// A family as its tables, as far as this is certain.
-    ///
-    /// It looks at what the catalog knows, and reads a few files where that is not enough. While it
-    /// does not know all files it leaves the family together, unless its probes decide: the
-    /// dataflow arranges it by the same rules when it has seen every file. So this can change how
-    /// much one change costs, never what tables there are.
-    async fn split(&self, group: Group) -> (Vec<Group>, Vec<String>) {
-        if group.kind != GroupKind::Family {
-            return (vec![group], Vec::new());
-        }
-        let mut shapes = Shapes::default();
-        let mut unknown: BTreeSet<usize> = BTreeSet::new();
-        for (at, file) in group.files.iter().enumerate() {
-            let path = file.object.path.as_str();
-            match self.published.file(file.content_fingerprint()) {
-                Some(KnownFile::Summary(mut summary)) => {
-                    summary.redact(self.redact);
-                    shapes.add(path, &summary);
-                }
-                Some(KnownFile::NoTable) => {}
-                // It cannot be read: its last good version says what it is like.
-                Some(KnownFile::Unread(_)) => {
-                    if let Some(mut last) = self.published.last_good(path) {
-                        last.redact(self.redact);
-                        shapes.add(path, &last);
-                    }
-                }
-                None => drop(unknown.insert(at)),
-            }
-        }
-        let mut is_apart = false;
-        // A small family may as well wait until all of it is read.
-        if unknown.len() > evolution::PROBES {
-            let probes = evolution::probes(&group).into_iter();
-            let probes: Vec<usize> = probes.filter(|at| unknown.contains(at)).collect();
-            let probes = probes.into_iter().map(|at| &group.files[at]);
-            let probed = probes.clone().map(|file| self.reader.probe(file));
-            let mut are_read = true;
-            for (file, probed) in probes.zip(join_all(probed).await) {
-                match probed {
-                    Some(mut summary) => {
-                        summary.redact(self.redact);
-                        shapes.add(&file.object.path, &summary);
-                    }
-                    // The dataflow finds out why.
-                    None => are_read = false,
-                }
-            }
-            is_apart = are_read && evolution::is_apart(&group, &shapes);
-        }
-        let unclaimed = group.unclaimed_contexts();
-        let mut orphans: Vec<String> = unclaimed.map(|it| it.table.to_string()).collect();
-        orphans.dedup();
-        let groups = match unknown.is_empty() {
-            true => evolution::arrange(group.clone(), &shapes),
-            false if is_apart => group.clone().part(|_| false),
-            false => vec![group.clone()],
-        };
-        if groups.iter().any(|it| it.kind == GroupKind::Family) {
-            orphans.clear();
-        }
-        (groups, orphans)
-    }
-
-    /// Of texts about several tables that the index has in another version: whether they say the
-    /// same of the group's table as they did. One that changed is read here, once for all tables,
-    /// so that only those are described again whose part changed. Whether there is any.
-    async fn compare_shared_texts(&self, group: &mut Group) -> bool {
-        if !group.contexts.iter().any(ContextSource::is_shared) {
-            return false;
-        }
-        let mut is_any = false;
-        let current = members(group, self.settings);
-        let current = current.into_iter().skip(group.files.len());
-        for (context, member) in group.contexts.iter_mut().zip(current) {
-            let ContextText::Shared {
-                object,
-                kind,
-                about,
-                known,
-            } = &mut context.source
-            else {
-                continue;
-            };
-            let table = context.table.as_str();
-            let before = self
-                .published
-                .part_of_another_version(table, &object.path, member);
-            let Some((version, before)) = before else {
-                continue;
-            };
-            // The dataflow reports one that cannot be read.
-            if let Some(shared) = self.reader.look_at(object, *kind).await
-                && shared.part(about) == before
-            {
-                *known = Some(version);
-                is_any = true;
-            }
-        }
-        is_any
-    }
-
     /// The published groups that a family's files have as tables of their own.
     pub(super) fn taken_over(&self, group: &Group) -> Vec<GroupId> {
-        if group.kind != GroupKind::Family {
+        if group.kind != GroupKind::Family || !self.published.has_any() {
             return Vec::new();
         }
         group

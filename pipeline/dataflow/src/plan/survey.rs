@@ -4,10 +4,11 @@
 use std::collections::{BTreeSet, HashSet};
 
 use limn_lake::reach::is_within;
-use limn_lake::{Group, GroupKind};
+use limn_lake::{Group, GroupKind, Outline};
 
+use super::arranged::Arranged;
 use super::cuts::{Changed, Cuts};
-use super::planner::{Arranged, Planner};
+use super::planner::Planner;
 use super::sides::Differ;
 use crate::changes::GroupId;
 use crate::held_back::HeldBack;
@@ -118,6 +119,26 @@ impl<'a> Survey<'a> {
                 false => Found::Made(Box::new(arranged.group)),
             },
             takes_over: takes_over.into(),
+            begins: false,
+        });
+    }
+
+    /// Looks at the next group, which is as it was laid out at this place, while nothing of the lake
+    /// is published and all of its tables are looked at.
+    pub(super) fn look_at_new(&mut self, at: usize, group: &Outline<'_>) {
+        if group.kind == GroupKind::Logged {
+            self.logged
+                .push((group.name.to_string(), group.path.to_owned()));
+        }
+        self.found.files_wanted += group.files - group.logs;
+        self.changed.push(Changed {
+            objects: group.files,
+            bytes: group.bytes,
+            whole: group.files,
+        });
+        self.found.to_do.push(ToDo {
+            group: Found::LaidOut(at),
+            takes_over: Box::default(),
             begins: false,
         });
     }

@@ -2,7 +2,7 @@
 
 use limn_formats::{Format, Objects, without_compression};
 
-use super::{ContextSource, Group, GroupKey, GroupKind, LogTable, Parts, TableFile};
+use super::{ContextSource, Group, GroupKey, GroupKind, LogTable, Outline, Parts, TableFile};
 use crate::declared::Declared;
 use crate::table_name::TableName;
 use crate::{dates, place};
@@ -133,7 +133,27 @@ impl FileDraft {
     pub(super) fn table_name(self, path: &str) -> TableName {
         self.naming.name(path, self.format)
     }
+
+    /// The file itself.
+    fn table_file(self, objects: &Objects, (declared, parts): Said<'_>) -> Option<TableFile> {
+        let object = objects.get(self.at as usize)?.record();
+        let file = TableFile {
+            declared: parts.declare(&object.path, declared.entry(&object.path)),
+            format: self.format,
+            table_name: self.table_name(&object.path),
+            is_beside: self.is_beside,
+            is_alone: false,
+            object,
+        };
+        Some(match self.is_lone {
+            true => file.alone(),
+            false => file,
+        })
+    }
 }
+
+/// What is said of files, and what is read with them.
+type Said<'a> = (&'a Declared, &'a Parts);
 
 /// The files of a group: those of the listing, or what a log says.
 #[derive(Clone, Debug)]
@@ -207,6 +227,13 @@ impl Draft {
         }
     }
 
+    fn logged_files(&self) -> &[TableFile] {
+        match &self.files {
+            Files::Listed(_) => &[],
+            Files::Logged(files) => files,
+        }
+    }
+
     /// Keeps those files of the listing of which it is true; whether any is left.
     pub(super) fn retain(&mut self, is_kept: impl Fn(&FileDraft) -> bool) -> bool {
         match &mut self.files {
@@ -225,11 +252,7 @@ impl Draft {
         &'a self,
         objects: &'a Objects,
     ) -> impl Iterator<Item = (&'a str, Format)> {
-        let logged: &[TableFile] = match &self.files {
-            Files::Listed(_) => &[],
-            Files::Logged(files) => files,
-        };
-        let logged = logged.iter();
+        let logged = self.logged_files().iter();
         let logged = logged.map(|file| (file.object.path.as_str(), file.format));
         let listed = self.listed().iter();
         let listed = listed.map(|file| (file.path(objects), file.format));
@@ -259,27 +282,43 @@ impl Draft {
         }
     }
 
+    /// What is known of the group before its files are made.
+    pub(super) fn outline<'a>(&'a self, objects: &Objects) -> Outline<'a> {
+        let size = |file: &FileDraft| objects.get(file.at as usize).map_or(0, |it| it.size);
+        let listed = self.listed().iter().map(|it| (size(it), it.format));
+        let logged = self.logged_files().iter();
+        let logged = logged.map(|it| (it.object.size, it.format));
+        let mut outline = Outline {
+            kind: self.kind,
+            path: &self.path,
+            name: &self.name,
+            files: 0,
+            logs: 0,
+            bytes: 0,
+        };
+        for (size, format) in listed.chain(logged) {
+            outline.files += 1;
+            outline.logs += usize::from(format.is_log());
+            outline.bytes = outline.bytes.saturating_add(size);
+        }
+        outline
+    }
+
     /// The group itself.
-    pub(super) fn group(&self, objects: &Objects, (declared, parts): (&Declared, &Parts)) -> Group {
-        let file = |draft: &FileDraft| {
-            let object = objects.get(draft.at as usize)?.record();
-            let file = TableFile {
-                declared: parts.declare(&object.path, declared.entry(&object.path)),
-                format: draft.format,
-                table_name: draft.table_name(&object.path),
-                is_beside: draft.is_beside,
-                is_alone: false,
-                object,
-            };
-            Some(match draft.is_lone {
-                true => file.alone(),
-                false => file,
-            })
-        };
-        let files = match &self.files {
-            Files::Listed(files) => files.iter().filter_map(file).collect(),
-            Files::Logged(files) => files.clone(),
-        };
+    pub(super) fn group(&self, objects: &Objects, said: Said<'_>) -> Group {
+        let listed = self.listed().iter();
+        let listed = listed.filter_map(|it| it.table_file(objects, said));
+        self.group_of(listed.chain(self.logged_files().iter().cloned()).collect())
+    }
+
+    /// The group with those of its files of the listing alone that are at these places among them.
+    pub(super) fn with_files(&self, at: &[usize], objects: &Objects, said: Said<'_>) -> Group {
+        let some = at.iter().filter_map(|at| self.listed().get(*at));
+        let some = some.filter_map(|it| it.table_file(objects, said));
+        self.group_of(some.collect())
+    }
+
+    fn group_of(&self, files: Vec<TableFile>) -> Group {
         let mut group = Group {
             key: GroupKey::new(self.kind, &self.path),
             path: self.path.to_string(),
