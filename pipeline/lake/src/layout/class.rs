@@ -43,14 +43,14 @@ pub(super) enum Class<'a> {
     Other(&'a str),
 }
 
-/// Which table an object with rows is of.
+/// Which table an object with rows is of. Many of them are in memory at once, so they are small.
 pub(super) enum Home<'a> {
     /// None: no table can have its name.
     Refused,
-    /// That of this directory.
-    Directory(&'a str),
-    /// One that people declare.
-    Declared { folder: &'a str, table: &'a str },
+    /// That of the directory that so many bytes of its path are.
+    Directory(usize),
+    /// One that people declare, by their folder and its name.
+    Declared(Box<(&'a str, &'a str)>),
     /// Its own, or one of like files. A text may be about others, too.
     Loose { is_text: bool },
 }
@@ -166,9 +166,9 @@ impl<'s, 'a> Classes<'s, 'a> {
         if has_control(path) {
             Home::Refused
         } else if let Some(directory) = folder.table.or_else(own) {
-            Home::Directory(directory)
+            Home::Directory(directory.len())
         } else if let Some(Says::Of { folder, table }) = self.declared.says(path) {
-            Home::Declared { folder, table }
+            Home::Declared(Box::new((folder, table)))
         } else {
             let is_text = self.beside.contains(path) && !self.declared.cuts(path);
             Home::Loose { is_text }

@@ -6,13 +6,13 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 /// Folders that are looked at before what came of them is taken.
-pub(super) const FOLDERS: usize = 4096;
+pub(super) const FOLDERS: usize = 1024;
 /// Objects, or groups, that one core looks at in a row.
 const IN_A_ROW: usize = 1024;
 /// Such rows that are looked at before what came of them is taken.
-const ROWS: usize = 64;
-/// Of so many the part that one core looks at sooner than it shares it.
-const TOO_FEW: usize = 32;
+const ROWS: usize = 16;
+/// What part of these is not worth sharing.
+const TOO_FEW: usize = 8;
 
 /// Makes something of each of these, `at_once` at a time, and takes what was made in their order.
 pub(super) fn in_parallel<T: Send, R: Send>(

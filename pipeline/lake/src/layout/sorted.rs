@@ -124,9 +124,9 @@ impl<'a> Sorting<'a> {
                 let error = FileError::new(shown, FileErrorKind::Unsupported, cause);
                 sorted.refused.push(error.with_remedy("rename it"));
             }
-            Home::Directory(directory) => self.directories.push(directory, file),
-            Home::Declared { folder, table } => {
-                let key = (folder.to_owned(), table.to_owned());
+            Home::Directory(length) => self.directories.push(&file.path[..length], file),
+            Home::Declared(table) => {
+                let key = (table.0.to_owned(), table.1.to_owned());
                 sorted.declared.entry(key).or_default().push(file);
             }
             Home::Loose { is_text } => {
