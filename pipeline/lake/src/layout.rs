@@ -9,6 +9,8 @@
 //! follow: a file's is its path without extension, a directory's its path, a family's its
 //! directory's or what its files' paths share (`exports/orders_*`, `landing/*/orders`), and where
 //! two would share a name the files keep their extensions.
+//!
+//! All cores look at a large listing (`in_parallel.rs`), and what they find is taken in one order.
 
 use limn_formats::{FileError, Objects};
 use rayon::slice::ParallelSliceMut;

@@ -123,8 +123,8 @@ impl<'a> Survey<'a> {
         });
     }
 
-    /// Looks at the next group, which is as it was laid out at this place, while nothing of the lake
-    /// is published and all of its tables are looked at.
+    /// Looks at the next group, which is as it was laid out at this place, while nothing is
+    /// published and all tables are looked at.
     pub(super) fn look_at_new(&mut self, at: usize, group: &Outline<'_>) {
         if group.kind == GroupKind::Logged {
             self.logged
