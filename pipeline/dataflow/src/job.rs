@@ -333,7 +333,7 @@ fn write_segments<'scope>(
 }
 
 /// Vectors that are in a segment need not be kept any more by the process that embedded them. All
-/// are told: it is a process that had a table with the text, and not the one that its hash names.
+/// get their hashes: it is the process that had the table, not the one that its hash names.
 fn forget_kept<'scope>(
     shards: Stream<'scope, Epoch, Vec<ShardResult>>,
     stages: &Stages,
