@@ -4,7 +4,7 @@
 //! (`crate::known_vectors`), by their hashes, so that one that changed in one block embeds one
 //! block. What is left goes to the embedding service, which batches over all workers.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -105,10 +105,10 @@ impl BlockEmbedder {
     /// That segment cannot be read.
     pub async fn ask(&self, table: TableChange, worker: u64) -> Result<Vec<Asked>, PipelineError> {
         let own = self.own_segment(table.published_in.as_ref()).await?;
-        let replaced = replaced_vectors(own.as_deref(), table.replaces.as_ref())?;
+        let replaced = replaced_texts(own.as_deref(), table.replaces.as_ref())?;
         let blocks = table.blocks.0.iter().filter(|block| is_embedded(block));
         let texts = blocks.map(|block| TextHash::of(&block.text));
-        let wanted: Vec<TextHash> = texts.filter(|it| !replaced.contains_key(it)).collect();
+        let wanted: Vec<TextHash> = texts.filter(|it| !replaced.contains(it)).collect();
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
         Ok(Asked::by(
             Asker { worker, number },
@@ -261,6 +261,23 @@ impl BlockEmbedder {
 /// Whether a block is searched by meaning.
 fn is_embedded(block: &TextBlock) -> bool {
     block.kind != limn_summary::BlockKind::Cells
+}
+
+/// The texts that have vectors in the place of a table in a segment of this run, if it is in one.
+fn replaced_texts(
+    own: Option<&SegmentReader>,
+    replaces: Option<&Position>,
+) -> Result<HashSet<TextHash>, PipelineError> {
+    let mut texts = HashSet::new();
+    if let (Some(segment), Some(position)) = (own, replaces) {
+        for block in position.first_block..position.first_block + position.blocks {
+            let text = segment.text_hash(block)?;
+            if segment.block(block).kind != BlockKind::Cells {
+                texts.insert(text);
+            }
+        }
+    }
+    Ok(texts)
 }
 
 /// The vectors, by the hash of their text, that a table has in a segment of this run, if it is in

@@ -301,7 +301,7 @@ mod tests {
         }
 
         #[test]
-        fn all_of_a_name_that_is_more_than_one_extension_is_kept(path in "(/{0,2}[a.é]{0,4}){1,3}") {
+        fn all_of_a_name_beyond_one_extension_is_kept(path in "(/{0,2}[a.é]{0,4}){1,3}") {
             let (_, name) = split_path(&path);
             let dot = name.rfind('.').filter(|dot| *dot > 0);
             let length = dot.map_or(path.len(), |dot| path.len() - name.len() + dot);

@@ -197,6 +197,7 @@ async fn make_at_once(
         there: earlier,
         shares: settings.origin.kinds.shares(settings.questions),
         unusable: HashSet::new(),
+        has_sample: false,
     });
     let making = Making {
         visits: Visits {
@@ -206,7 +207,6 @@ async fn make_at_once(
             so_far: &so_far,
         },
         made,
-        has_sample: false,
         wanted: [false; 2],
         start: Instant::now(),
         keep,
@@ -235,8 +235,6 @@ impl Made {
 struct Making<'a, K> {
     visits: Visits<'a>,
     made: Made,
-    /// Whether any table gave a sample.
-    has_sample: bool,
     /// By kind, whether the visit whose turn it is may make more questions.
     wanted: [bool; 2],
     start: Instant,
@@ -321,10 +319,7 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
         let why = match visit.unusable() {
             Some(Unusable::Before) => return false,
             _ if is_known => return false,
-            None => {
-                self.has_sample = true;
-                return true;
-            }
+            None => return true,
             Some(Unusable::Empty) => "empty",
             Some(Unusable::NoColumns) => "no_columns",
             Some(Unusable::Unreadable(error)) => {
@@ -415,8 +410,9 @@ impl<K: FnMut(&Question) -> io::Result<()>> Making<'_, K> {
     /// read: what it lacks is not more visits or time.
     fn has_asked(&self) -> Result<(), MakeError> {
         let wants_more = !matches!(self.made.ended, Ended::Complete | Ended::Stopped);
+        let has_sample = self.visits.so_far().has_sample;
         let is_unreadable = self.made.passed_over.contains_key("unreadable");
-        match wants_more && !self.has_sample && is_unreadable {
+        match wants_more && !has_sample && is_unreadable {
             true => Err(self.unusable()),
             false => Ok(()),
         }

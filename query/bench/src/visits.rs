@@ -32,7 +32,7 @@ const SAMPLE: u64 = 2;
 pub(crate) const PLACES: usize = STATEMENTS + CONTEXTS;
 /// Statements that are asked at the same time where there is no model.
 const AT_ONCE: usize = 4;
-/// Visits whose questions a model may be asked before those of one visit have ended.
+/// Visits' places that a model may be asked at beside one visit's; they are of up to three visits.
 const AHEAD: usize = 2;
 /// Why what was asked before becomes no question.
 pub(crate) const REPEATED: &str = "repeated";
@@ -56,6 +56,8 @@ pub(crate) struct SoFar {
     pub(crate) shares: [usize; 2],
     /// The tables that gave no sample.
     pub(crate) unusable: HashSet<usize>,
+    /// Whether any table gave one.
+    pub(crate) has_sample: bool,
 }
 
 impl SoFar {
@@ -226,6 +228,7 @@ impl<'a> Visit<'a> {
             }
             _ => return Err(Unusable::Empty),
         };
+        self.visits.so_far().has_sample = true;
         let contexts = match wanted[1] {
             true => contexts(entry, seed, self.round),
             false => Vec::new(),

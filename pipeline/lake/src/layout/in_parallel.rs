@@ -11,8 +11,6 @@ pub(super) const FOLDERS: usize = 1024;
 const IN_A_ROW: usize = 1024;
 /// Such rows that are looked at before what came of them is taken.
 const ROWS: usize = 16;
-/// What part of these is not worth sharing.
-const TOO_FEW: usize = 8;
 
 /// Makes something of each of these, `at_once` at a time, and takes what was made in their order.
 pub(super) fn in_parallel<T: Send, R: Send>(
@@ -27,7 +25,7 @@ pub(super) fn in_parallel<T: Send, R: Send>(
         if some.is_empty() {
             return;
         }
-        if some.len() <= at_once / TOO_FEW {
+        if some.len() == 1 {
             some.into_iter().map(&make).for_each(&mut take);
             continue;
         }

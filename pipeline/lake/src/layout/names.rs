@@ -227,10 +227,11 @@ impl Within<'_, '_, '_> {
         if !is_here {
             return self.names.is_loose(stem);
         }
-        // Between a path and what it goes on to there are only paths that begin with it.
-        let before = self.files.iter().take(at + 1).rev();
-        let mut before = before.take_while(|it| it.path.starts_with(stem));
-        before.any(|it| it.path == stem && takes_its_path(it))
+        // They are in the order of their paths, a stem before what it is the stem of.
+        let before = self.files.get(..=at).unwrap_or(self.files);
+        let place = before.partition_point(|it| it.path < stem);
+        let found = before.get(place);
+        found.is_some_and(|it| it.path == stem && takes_its_path(it))
     }
 }
 
