@@ -7,6 +7,27 @@
 //! the lake; then, as a language model gets on, those of tables that are published and await its
 //! words. What a session keeps from round to round is in [`Job`], and in the dataflow of the join
 //! graph ([`build_graph`]).
+//!
+//! Each line is a step, with the worker that its input goes to, if not the same as before, and what
+//! it waits for:
+//!
+//! ```text
+//! lake, published      → the group's worker in the process that planned it
+//!   what differs         of the groups that the survey has found to differ
+//! + plans              → the same; waits for the epoch
+//! + late               → the same
+//!   files looked up      in what is published; the others are read
+//!     read             → path's hash, and back to the group's worker
+//!   assembled            waits for all parts of the group
+//!   tables             → group's hash, in a cluster; but those made of their published row stay
+//!   described            those with a narration of an older schema go to the hash of the schema,
+//!                        and wait for the epoch
+//!   vectors asked for  → the process that the text's hash names, and back; waits for all answers
+//!   embedded             in batches of the process
+//!   batched            → shard's number; waits for the epoch, or until there are too many
+//!   segments written     a bundle and a catalog file
+//!   published          → the first worker, which publishes; waits for the epoch
+//! ```
 
 use std::sync::{Arc, mpsc};
 
@@ -87,7 +108,7 @@ pub struct Stages {
     pub kept: Arc<KeptVectors>,
     /// Builds and uploads bundles.
     pub writer: Arc<SegmentWriter>,
-    /// Where tables are counted, from their assembly to their segment.
+    /// Where tables are counted, from the reading of their files to their segment.
     pub room: Room,
     /// Bytes of tables that may wait for the end of their epoch on one worker.
     pub most_stashed: u64,
@@ -131,15 +152,15 @@ pub struct Inputs {
     pub published: InputSession<Epoch, (GroupId, MemberId), isize>,
     /// The plans of groups that may have changed.
     pub plans: Input<Wire<GroupPlan>>,
-    /// Work that comes late, with all that it needs: tables whose narrations have come, at the epoch
-    /// that it is then, and groups that settings cannot reach. They are described again from their
-    /// published rows, without a look at the lake.
+    /// Work that comes late, at the epoch that it is then: tables whose narrations have come, with
+    /// the rows that they are published with, and groups whose files cannot be listed. They are
+    /// described again from their published rows, without a look at the lake.
     pub late: Input<Work>,
     /// Says which epoch begins next; the driver's alone.
     pub clock: Option<Input<()>>,
     /// Epochs before its frontier have begun.
     pub begun: ProbeHandle<Epoch>,
-    /// Epochs before its frontier are published.
+    /// Epochs before its frontier are published, and their vectors forgotten by all processes.
     pub done: ProbeHandle<Epoch>,
 }
 
@@ -178,7 +199,7 @@ impl Inputs {
     }
 }
 
-/// Builds the dataflow of a round on one worker. Published epochs go to `report`.
+/// Builds the dataflow of a round on one worker. Published epochs go to `report`, on the first one.
 pub fn build(
     worker: &mut Worker,
     job: &Job,
@@ -202,15 +223,16 @@ pub fn build(
         let late = late.to_stream(scope);
         clock.to_stream(scope).probe_with(&begun);
 
-        // What changed, and the work that makes of it; what comes late is work as well. It stays
-        // with the process that planned it, which knows what is published of the group.
+        // From what changed comes work; what comes late is work as well. It stays with the process
+        // that fed it: the one that planned the group and knows what is published of it, or the
+        // leader, whose late work brings that along.
         let changes = changed_groups(lake, published, move |group| home.of_group(group));
         let plans = plans.exchange(move |plan: &Wire<GroupPlan>| home.of_group(plan.0.id));
         let late = late.exchange(move |work: &Work| home.of_group(work.group()));
         let work = select_work(changes.inner, plans).concat(late);
 
         let mut tables = read_and_assemble(work, job, stages, home);
-        // From here on any process can go on with them.
+        // From here on any process can go on with them, but those made of their published row.
         if worker_count > job.workers {
             tables = tables.exchange(move |table: &TableDraft| table.route(here));
         }
@@ -219,6 +241,7 @@ pub fn build(
         let embedded = embed_blocks(answered, job, stages);
         let shards = write_segments(embedded, job, stages);
         if worker_count > job.workers {
+            // An epoch is done when this is, too.
             forget_kept(shards.clone(), stages).probe_with(&done);
         }
         publish(shards, job, stages)
@@ -239,8 +262,8 @@ pub fn build(
     }
 }
 
-/// What the catalog knows of a group's files is not read again. The others are read wherever a
-/// worker is free; tables come together where their group lives.
+/// What the catalog knows of a group's files is not read again. The others are read by the workers
+/// that the hashes of their paths name; tables come together where their group's work is.
 fn read_and_assemble<'scope>(
     work: Stream<'scope, Epoch, Vec<Work>>,
     job: &Job,
@@ -306,7 +329,7 @@ fn ask_for_vectors<'scope>(
     await_answers(tables, answers)
 }
 
-/// Texts whose vectors nobody knows become vectors, in batches over all workers.
+/// Texts whose vectors nobody knows become vectors, in batches over the workers of a process.
 fn embed_blocks<'scope>(
     answered: Stream<'scope, Epoch, Vec<AnsweredTable>>,
     job: &Job,
@@ -318,7 +341,8 @@ fn embed_blocks<'scope>(
     })
 }
 
-/// A complete epoch becomes a bundle per shard…
+/// A complete epoch becomes a bundle per shard, or several where its tables take too much memory
+/// until then…
 fn write_segments<'scope>(
     embedded: Stream<'scope, Epoch, Vec<EmbeddedTable>>,
     job: &Job,
@@ -332,8 +356,8 @@ fn write_segments<'scope>(
     })
 }
 
-/// Vectors that are in a segment need not be kept any more by the process that embedded them. All
-/// get their hashes: it is the process that had the table, not the one that its hash names.
+/// Vectors that are in a segment need not be kept any more by the process that embedded them.
+/// Nothing says which one it was, so all get the hashes.
 fn forget_kept<'scope>(
     shards: Stream<'scope, Epoch, Vec<ShardResult>>,
     stages: &Stages,
@@ -366,9 +390,9 @@ pub struct GraphInputs {
     pub done: ProbeHandle<Epoch>,
 }
 
-/// Builds the join graph on one worker: a dataflow of its own, since an epoch is under way until it
-/// is published, with the joins of its tables. Edges that come and go go to the first worker's
-/// `edges`.
+/// Builds the join graph on one worker. It is a dataflow of its own, since publishing an epoch
+/// waits for the joins of its tables. Edges that come and go are sent to `found`, on the first
+/// worker.
 pub fn build_graph(worker: &mut Worker, found: mpsc::Sender<EdgeUpdate>) -> GraphInputs {
     let mut tables = InputSession::new();
     let mut looked_up = InputSession::new();

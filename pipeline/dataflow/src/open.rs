@@ -253,6 +253,8 @@ impl Opening {
         } = &self.known;
         let progress = &self.progress;
         let room = Room::of(options.held_memory);
+        // A shard's tables wait on one worker.
+        let stashing = terms.workers.min(terms.shards as usize).max(1) as u64;
         let kept = Arc::new(KeptVectors::new(
             index.clone(),
             settings.embedder.clone(),
@@ -288,7 +290,7 @@ impl Opening {
                 Arc::clone(progress),
             )),
             room,
-            most_stashed: options.held_memory / STASHED / terms.workers.max(1) as u64,
+            most_stashed: options.held_memory / STASHED / stashing,
             kept,
             committer: Committer::new(
                 index.clone(),
