@@ -13,7 +13,7 @@ use self::lake::objects;
 use self::planned::{memory, plan, share};
 
 /// Enough that what the process has besides does not count.
-const OBJECTS: u64 = 100_000;
+const OBJECTS: u64 = 400_000;
 /// What design/README.md, section 7, allows an object.
 const MOST_BYTES: u64 = 200;
 

@@ -24,8 +24,7 @@ use crate::question::{Kinds, Mode};
 enum Pace {
     /// Sooner or later, by the prompt.
     Mixed,
-    /// The first prompt about the first table when there is one about another, and those about
-    /// another never.
+    /// The same, but none before there were prompts about two tables.
     Gated,
 }
 
@@ -35,10 +34,10 @@ struct Scripted {
     pace: Pace,
     /// What each question was made of.
     statements: Mutex<HashMap<String, String>>,
-    /// The table that the first prompt was about.
-    first: Mutex<Option<Arc<str>>>,
-    /// Whether a prompt was about another.
-    has_other: watch::Sender<bool>,
+    /// The tables that prompts were about.
+    tables: Mutex<HashSet<Arc<str>>>,
+    /// Whether they are two.
+    is_open: watch::Sender<bool>,
     under_way: AtomicUsize,
 }
 
@@ -66,8 +65,8 @@ impl Scripted {
             id: ModelId::new("scripted"),
             pace,
             statements: Mutex::default(),
-            first: Mutex::default(),
-            has_other: watch::Sender::new(false),
+            tables: Mutex::default(),
+            is_open: watch::Sender::new(false),
             under_way: AtomicUsize::new(0),
         })
     }
@@ -77,36 +76,22 @@ impl Scripted {
         Waiting(&self.under_way)
     }
 
-    /// Whether a prompt is the first, and whether it is about another table than the first is.
-    fn place(&self, prompt: &Prompt) -> (bool, bool) {
-        if prompt.shared.is_empty() {
-            return (false, false);
-        }
-        let mut first = self.first.lock().unwrap();
-        let is_first = first.is_none();
-        let table = first.get_or_insert_with(|| Arc::clone(&prompt.shared));
-        (is_first, *table != prompt.shared)
-    }
-
     /// Waits as the pace says.
     async fn wait(&self, prompt: &Prompt) {
-        match self.pace {
-            Pace::Mixed => {
-                for _ in 0..number(&prompt.own) % 50 {
-                    tokio::task::yield_now().await;
-                }
+        if matches!(self.pace, Pace::Gated) {
+            let tables = {
+                let mut tables = self.tables.lock().unwrap();
+                tables.insert(Arc::clone(&prompt.shared));
+                tables.len()
+            };
+            if tables > 1 {
+                self.is_open.send_replace(true);
             }
-            Pace::Gated => {
-                let (is_first, is_of_other) = self.place(prompt);
-                if is_of_other {
-                    self.has_other.send_replace(true);
-                    std::future::pending::<()>().await;
-                }
-                if is_first {
-                    let mut has_other = self.has_other.subscribe();
-                    assert!(*has_other.wait_for(|it| *it).await.unwrap());
-                }
-            }
+            let mut is_open = self.is_open.subscribe();
+            assert!(*is_open.wait_for(|it| *it).await.unwrap());
+        }
+        for _ in 0..number(&prompt.own) % 50 {
+            tokio::task::yield_now().await;
         }
     }
 
@@ -360,7 +345,6 @@ async fn a_slow_question_keeps_no_later_visit_from_being_asked() {
         (Ended::Complete, 1, 1)
     );
     // What the next visits had asked was given up.
-    assert!(*model.has_other.borrow());
     assert_eq!(model.under_way.load(Ordering::Relaxed), 0);
 }
 
