@@ -75,7 +75,7 @@ pub(crate) fn assert_rows(index: &Path, table: &str, expected: &Value) {
         format!(", count(\"{name}\"), {check}")
     });
     let checks: String = checks.collect();
-    // All in one statement: a process takes longer to start than to answer.
+    // All in one statement: each is a process of its own.
     let row = sql(index, &format!("SELECT count(*){checks} FROM \"{table}\""));
     assert_eq!(row[0], expected["rows"], "{table}");
     for ((name, expected), found) in plain.iter().zip(row[1..].chunks(2)) {

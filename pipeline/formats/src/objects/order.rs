@@ -51,7 +51,7 @@ impl Objects {
     }
 
     /// What a path has from a depth on, as a number. A path that ends there comes before, or is
-    /// told apart later.
+    /// distinguished later.
     fn key(&self, place: Place, depth: usize) -> u64 {
         let path = self.path_of(place).as_bytes();
         let rest = path.get(depth..).unwrap_or_default();

@@ -1,9 +1,9 @@
 //! Walks over a query's syntax with visitors that are trait objects.
 //!
 //! sqlparser's walk is generic: the compiler writes its several hundred functions anew for each
-//! type of visitor, which were more than half of what it had to compile of this crate and of
-//! `limn-ask`. Here one type of visitor hands on to whichever is meant, so that there is one walk
-//! that looks and one that changes.
+//! type of visitor, which were more than half of what it had to compile of `limn-ask`. Here one
+//! type of visitor hands on to whichever is meant, so that there is one walk that looks and one
+//! that changes.
 
 use std::ops::ControlFlow;
 
