@@ -56,6 +56,10 @@ WITHIN = 0.15
 NOT_COMPARED = [("s3", "first", "seconds")]
 
 SHARDS, PAGE, FIRST_EPOCH, LARGEST_EPOCH = 2, 1000, 1024, 8192
+# Of an epoch whose tables take more memory than may wait, a shard has several segments.
+WAITING, HELD_CELL = 40 << 20, 100
+# Hashes of its values that a column meets others by.
+HASHES = 128
 # Each half minute a run keeps the vectors that are in no segment yet: numbers of two bytes, and a hash.
 KEEP_SECONDS, KEPT_HASH, DIMENSIONS, USUAL_DIMENSIONS = 30, 16, {"hashed-words": 64}, 384
 
@@ -66,8 +70,8 @@ MODEL = {
         "list": ({"page": 1, "epoch": 1}, ("run",)),
         # A read for a file, and for each catalog file, of which the join graph is made.
         "get": ({"file": 1, "segment": 1}, ("run", "segment", "cell")),
-        # A segment, a catalog file and a file of joins of each shard, and the snapshot.
-        "put": ({"segment": 3, "epoch": 1, "kept": 1}, ("run",)),
+        # Segments and catalog files, and in each epoch a file of joins of each shard and the snapshot.
+        "put": ({"segment": 2, "joins": 1, "epoch": 1, "kept": 1}, ("run",)),
         "bytes_read": ({"byte": 1}, SIZES),
         "bytes_written": ({"kept_byte": 1}, SIZES),
         "blocks": ({}, ("table", "column")),
@@ -98,15 +102,16 @@ MODEL = {
         "blocks": ({}, ()),
         "tokens": ({}, ()),
         # The join graph is made of all columns again.
-        "cpu_seconds": ({}, ("run", "all_columns")),
-        "seconds": ({}, ("run", "all_columns")),
+        "cpu_seconds": ({}, ("run", "all_columns", "all_hashes")),
+        "seconds": ({}, ("run", "all_columns", "all_hashes")),
     },
 }
 # What a changed table costs is what it costs the first time, and the whole lake what it costs unchanged.
 AS_THE_FIRST_TIME = ("bytes_read", "bytes_written", "blocks", "tokens", "cpu_seconds", "seconds")
 AS_UNCHANGED = ("bytes_read", "cpu_seconds", "seconds")
-OF_ALL = {"run": "run", "table": "all_tables", "column": "all_columns", "cell": "all_cells"}
-IN_WORDS = {"all_tables": "table of the lake", "all_columns": "column of the lake", "all_cells": "cell of the lake", "touched": "shard"}
+OF_ALL = {"run": "run", "table": "all_tables", "column": "all_columns", "hash": "all_hashes", "cell": "all_cells"}
+IN_WORDS = {"all_tables": "table of the lake", "all_columns": "column of the lake", "all_hashes": "hash of the lake", "all_cells": "cell of the lake",
+            "touched": "shard"}
 # Seconds come before what is written while they go by, tokens before seconds.
 ORDER = ("blocks", "tokens", "cpu_seconds", "seconds", "list", "get", "put", "bytes_read", "bytes_written")
 
@@ -180,7 +185,8 @@ class Lake:
             pyarrow.parquet.write_table(pyarrow.csv.read_csv(io.BytesIO(content)), parquet)
             content, extension = parquet.getvalue(), "parquet"
         self.place.put(f"area{number % 40:02}/table{number:05}/data.{extension}", content)
-        self.counts[number] = {"table": 1, "file": 1, "column": columns, "cell": rows * columns, "byte": len(content)}
+        hashes = columns * min(rows, HASHES)
+        self.counts[number] = {"table": 1, "file": 1, "column": columns, "hash": hashes, "cell": rows * columns, "byte": len(content)}
 
     def _sum(self, numbers):
         return {name: sum(self.counts[number][name] for number in numbers) for name in self.counts[0]}
@@ -197,16 +203,23 @@ class Lake:
         def hit(share):
             """How probable it is that a segment with this share of all tables has a changed one."""
             return 1 - (1 - share) ** len(self.chosen)
+        held = whole["cell"] / self.tables / SHARDS * HELD_CELL
+        parts = [math.ceil(epoch * held / WAITING) for epoch in epochs]
         return {
             "run": 1, **counts, **{name: whole[one] for one, name in OF_ALL.items() if one != "run"},
-            "page": math.ceil(self.tables / PAGE), "epoch": len(epochs), "segment": SHARDS * len(epochs),
+            "page": math.ceil(self.tables / PAGE), "epoch": len(epochs), "segment": SHARDS * sum(parts),
+            "joins": SHARDS * len(epochs),
             "ends": list(itertools.accumulate(epoch / self.tables for epoch in epochs)),
-            "touched": SHARDS * hit(1 / SHARDS), "bitmap": sum(SHARDS * hit(epoch / self.tables / SHARDS) for epoch in epochs),
+            "touched": SHARDS * hit(1 / SHARDS),
+            "bitmap": sum(SHARDS * count * hit(epoch / self.tables / SHARDS / count) for epoch, count in zip(epochs, parts)),
         }
 
 
 def table(number, rows, columns, salt):
-    """A table as text: ids, every second time those of the table before, and columns of texts, numbers and dates."""
+    """A table as text: ids, every second time those of the table before, and columns of texts, numbers and dates.
+
+    Texts and whole numbers are of no other table: columns share values where one refers to the other.
+    """
     named, values = random.Random(number), random.Random(f"{number} {salt}")
     words = named.sample(WORDS, columns - 1)
     kinds = [named.choice(("text", "integer", "fraction", "date")) for _ in words]
@@ -217,9 +230,9 @@ def table(number, rows, columns, salt):
     def value(kind):
         match kind:
             case "text":
-                return f"{values.choice(WORDS)} {values.choice(WORDS)} {values.randrange(100)}"
+                return f"{values.choice(WORDS)} {values.choice(WORDS)} {number:05}{values.randrange(100):02}"
             case "integer":
-                return str(values.randrange(1_000_000))
+                return str(number * 10_000 + values.randrange(10_000))
             case "fraction":
                 return f"{values.random() * 1000:.2f}"
             case _:

@@ -24,7 +24,8 @@
 //!                        and wait for the epoch
 //!   vectors asked for  → the process that the text's hash names, and back; waits for all answers
 //!   embedded             in batches of the process
-//!   batched            → shard's number; waits for the epoch, or until there are too many
+//!   batched            → shard's number, spread over processes first; waits for the epoch, or until
+//!                        there are too many
 //!   segments written     a bundle and a catalog file
 //!   published          → the first worker, which publishes; waits for the epoch
 //! ```
@@ -63,7 +64,7 @@ use crate::narrate::store::NarrationStore;
 use crate::plan::{EpochPlan, GroupPlan};
 use crate::publish::{Committer, PublishedEpoch, gather_epoch};
 use crate::read::{LookedUp, ReadTask, Reader};
-use crate::segments::{SegmentWriter, ShardResult, StashLimits, batch_by_shard};
+use crate::segments::{SegmentWriter, ShardResult, ShardWorkers, StashLimits, batch_by_shard};
 use crate::select::{Home, Work, select_work};
 use crate::tasks::read_tasks;
 use crate::wire::Wire;
@@ -239,7 +240,7 @@ pub fn build(
         let described = describe_tables(tables, job, stages);
         let answered = ask_for_vectors(described, job, stages, here);
         let embedded = embed_blocks(answered, job, stages);
-        let shards = write_segments(embedded, job, stages);
+        let shards = write_segments(embedded, job, stages, worker_count);
         if worker_count > job.workers {
             // An epoch is done when this is, too.
             forget_kept(shards.clone(), stages).probe_with(&done);
@@ -347,9 +348,11 @@ fn write_segments<'scope>(
     embedded: Stream<'scope, Epoch, Vec<EmbeddedTable>>,
     job: &Job,
     stages: &Stages,
+    worker_count: usize,
 ) -> Stream<'scope, Epoch, Vec<ShardResult>> {
     let limits = stages.stash_limits();
-    let batches = batch_by_shard(embedded, job.lake.clone(), job.shards, limits);
+    let shards = (job.shards, ShardWorkers::of(worker_count, job.workers));
+    let batches = batch_by_shard(embedded, job.lake.clone(), shards, limits);
     let write = Stage::of("write segments", job, &stages.writer);
     write.run(batches, Pipeline, |writer, (epoch, batch)| async move {
         writer.write(epoch, batch).await

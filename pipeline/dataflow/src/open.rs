@@ -253,8 +253,10 @@ impl Opening {
         } = &self.known;
         let progress = &self.progress;
         let room = Room::of(options.held_memory);
-        // A shard's tables wait on one worker.
-        let stashing = terms.workers.min(terms.shards as usize).max(1) as u64;
+        // A shard's tables wait on one worker; shards are spread over the processes first.
+        let processes = options.cluster.as_ref().map_or(1, |it| it.place().1.max(1));
+        let shards_here = (terms.shards as usize).div_ceil(processes);
+        let stashing = terms.workers.min(shards_here).max(1) as u64;
         let kept = Arc::new(KeptVectors::new(
             index.clone(),
             settings.embedder.clone(),

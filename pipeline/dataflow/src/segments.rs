@@ -151,12 +151,38 @@ pub struct StashLimits {
     pub most_stashed: u64,
 }
 
+/// Which worker writes a shard. Shards are spread over the processes before the workers of one:
+/// two shards of two processes with two workers each are written by both processes.
+#[derive(Clone, Copy, Debug)]
+pub struct ShardWorkers {
+    processes: u64,
+    workers_each: u64,
+}
+
+impl ShardWorkers {
+    /// Those of so many workers, of which each process has so many.
+    pub fn of(workers: usize, workers_each: usize) -> Self {
+        let workers_each = workers_each.max(1);
+        Self {
+            processes: (workers / workers_each).max(1) as u64,
+            workers_each: workers_each as u64,
+        }
+    }
+
+    /// The number of the worker that writes a shard, among all.
+    fn worker(self, shard: Shard) -> u64 {
+        let shard = u64::from(shard.0);
+        let (process, turn) = (shard % self.processes, shard / self.processes);
+        process * self.workers_each + turn % self.workers_each
+    }
+}
+
 /// Collects an epoch's tables by shard and lets go of them when the epoch is complete; of so many
 /// that they take too much memory until then, in parts.
 pub fn batch_by_shard<'scope>(
     tables: Stream<'scope, Epoch, Vec<EmbeddedTable>>,
     lake: String,
-    shards: u32,
+    (shards, workers): (u32, ShardWorkers),
     limits: StashLimits,
 ) -> Stream<'scope, Epoch, Vec<(Epoch, ShardBatch)>> {
     let shard_of = move |table: &EmbeddedTable| {
@@ -175,7 +201,7 @@ pub fn batch_by_shard<'scope>(
     let route = shard_of.clone();
     at_epoch_end(
         tables,
-        Exchange::new(move |table: &EmbeddedTable| u64::from(route(table).0)),
+        Exchange::new(move |table: &EmbeddedTable| workers.worker(route(table))),
         "batch by shard",
         came_with,
         move |epoch, waiting: &mut Stash, table| {
@@ -371,4 +397,26 @@ fn exposed(row: &TableRecord) -> Option<(String, Vec<String>)> {
     let open = row.columns.iter().filter(|column| !column.withheld);
     let kinds: Vec<String> = open.filter_map(|column| column.sensitive.clone()).collect();
     (!row.removed && !kinds.is_empty()).then(|| (row.name.clone(), kinds))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn writers(shards: u32, workers: usize, workers_each: usize) -> Vec<u64> {
+        let spread = ShardWorkers::of(workers, workers_each);
+        (0..shards).map(|it| spread.worker(Shard(it))).collect()
+    }
+
+    #[test]
+    fn shards_are_spread_over_processes_first() {
+        assert_eq!(writers(2, 4, 2), [0, 2]);
+        assert_eq!(writers(4, 4, 2), [0, 2, 1, 3]);
+        assert_eq!(writers(3, 2, 2), [0, 1, 0]);
+        assert_eq!(writers(3, 3, 1), [0, 1, 2]);
+        let all: BTreeSet<u64> = writers(12, 12, 4).into_iter().collect();
+        assert_eq!(all.len(), 12);
+    }
 }
