@@ -29,7 +29,7 @@ pub fn assemble_tables<'scope>(
         reads,
         // `select work` has already sent each group to its worker.
         Pipeline,
-        Exchange::new(|read: &ReadDone| read.home),
+        Exchange::new(|read: &ReadDone| read.owner),
         "assemble tables",
         move |_capability, _info| {
             let mut pending: HashMap<(Epoch, GroupId), (Capability<Epoch>, Pending)> =

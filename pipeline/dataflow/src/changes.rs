@@ -127,17 +127,17 @@ pub enum Change {
 }
 
 /// The groups that differ, from the two collections of `(group, member)`, as [`side`] feeds them.
-/// What is kept of a group is kept where `home` says.
+/// What is kept of a group is kept where `owner` says.
 pub fn changed_groups<'scope>(
     lake: VecCollection<'scope, Epoch, (GroupId, MemberId), isize>,
     published: VecCollection<'scope, Epoch, (GroupId, MemberId), isize>,
-    home: impl Fn(GroupId) -> u64 + 'static,
+    owner: impl Fn(GroupId) -> u64 + 'static,
 ) -> VecCollection<'scope, Epoch, (GroupId, Change), isize> {
-    let home = Exchange::new(move |update: &DifferenceUpdate| home(update.0.0));
+    let owner = Exchange::new(move |update: &DifferenceUpdate| owner(update.0.0));
     let differences = lake.concat(published.negate()).inner;
     arrange_core::<_, _, ValBatcher<_, _, _, _>, ValSpine<_, _, _, _>>(
         differences,
-        home,
+        owner,
         "what differs",
         ValBatcher::new,
     )

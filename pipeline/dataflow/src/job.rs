@@ -64,8 +64,8 @@ use crate::narrate::store::NarrationStore;
 use crate::plan::{EpochPlan, GroupPlan};
 use crate::publish::{Committer, PublishedEpoch, gather_epoch};
 use crate::read::{LookedUp, ReadTask, Reader};
-use crate::segments::{SegmentWriter, ShardResult, ShardWorkers, StashLimits, batch_by_shard};
-use crate::select::{Home, Work, select_work};
+use crate::segments::{BufferLimits, SegmentWriter, ShardResult, ShardWorkers, batch_by_shard};
+use crate::select::{GroupOwners, Work, select_work};
 use crate::tasks::read_tasks;
 use crate::wire::Wire;
 
@@ -112,17 +112,17 @@ pub struct Stages {
     /// Where tables are counted, from the reading of their files to their segment.
     pub room: Room,
     /// Bytes of tables that may wait for the end of their epoch on one worker.
-    pub most_stashed: u64,
+    pub most_buffered: u64,
     /// Publishes epochs.
     pub committer: Arc<Committer>,
 }
 
 impl Stages {
     /// What tables may take that wait for the end of their epoch.
-    fn stash_limits(&self) -> StashLimits {
-        StashLimits {
+    fn buffer_limits(&self) -> BufferLimits {
+        BufferLimits {
             room: self.room.clone(),
-            most_stashed: self.most_stashed,
+            most_buffered: self.most_buffered,
         }
     }
 }
@@ -215,7 +215,7 @@ pub fn build(
     let (begun, done) = (ProbeHandle::new(), ProbeHandle::new());
     let worker_count = worker.peers();
     let worker_index = worker.index();
-    let home = Home::of(worker_index, job.workers);
+    let owners = GroupOwners::of(worker_index, job.workers);
     let here = worker_index as u64;
     worker.dataflow::<Epoch, _, _>(|scope| {
         let lake = lake.to_collection(scope);
@@ -227,12 +227,12 @@ pub fn build(
         // From what changed comes work; what comes late is work as well. It stays with the process
         // that fed it: the one that planned the group and knows what is published of it, or the
         // leader, whose late work brings that along.
-        let changes = changed_groups(lake, published, move |group| home.of_group(group));
-        let plans = plans.exchange(move |plan: &Wire<GroupPlan>| home.of_group(plan.0.id));
-        let late = late.exchange(move |work: &Work| home.of_group(work.group()));
+        let changes = changed_groups(lake, published, move |group| owners.owner(group));
+        let plans = plans.exchange(move |plan: &Wire<GroupPlan>| owners.owner(plan.0.id));
+        let late = late.exchange(move |work: &Work| owners.owner(work.group()));
         let work = select_work(changes.inner, plans).concat(late);
 
-        let mut tables = read_and_assemble(work, job, stages, home);
+        let mut tables = read_and_assemble(work, job, stages, owners);
         // From here on any process can go on with them, but those made of their published row.
         if worker_count > job.workers {
             tables = tables.exchange(move |table: &TableDraft| table.route(here));
@@ -269,9 +269,9 @@ fn read_and_assemble<'scope>(
     work: Stream<'scope, Epoch, Vec<Work>>,
     job: &Job,
     stages: &Stages,
-    home: Home,
+    owners: GroupOwners,
 ) -> Stream<'scope, Epoch, Vec<TableDraft>> {
-    let tasks = work.clone().flat_map(move |work| read_tasks(work, home));
+    let tasks = work.clone().flat_map(move |work| read_tasks(work, owners));
     let look_up = Stage::of("look files up", job, &stages.reader);
     let looked_up = look_up.run(tasks, Pipeline, |reader, task| async move {
         Ok(vec![reader.look_up(task)])
@@ -350,7 +350,7 @@ fn write_segments<'scope>(
     stages: &Stages,
     worker_count: usize,
 ) -> Stream<'scope, Epoch, Vec<ShardResult>> {
-    let limits = stages.stash_limits();
+    let limits = stages.buffer_limits();
     let shards = (job.shards, ShardWorkers::of(worker_count, job.workers));
     let batches = batch_by_shard(embedded, job.lake.clone(), shards, limits);
     let write = Stage::of("write segments", job, &stages.writer);

@@ -38,7 +38,7 @@ use crate::share::Share;
 use crate::text_share::TextShare;
 
 /// The part of the memory for tables that may be of those that wait for the end of their epoch.
-const STASHED: u64 = 2;
+const BUFFERED: u64 = 2;
 /// The part of that memory that may be of spreadsheets whose sheets are being read.
 const KEPT_CONTAINERS: u64 = 4;
 
@@ -256,7 +256,7 @@ impl Opening {
         // A shard's tables wait on one worker; shards are spread over the processes first.
         let processes = options.cluster.as_ref().map_or(1, |it| it.place().1.max(1));
         let shards_here = (terms.shards as usize).div_ceil(processes);
-        let stashing = terms.workers.min(shards_here).max(1) as u64;
+        let buffering = terms.workers.min(shards_here).max(1) as u64;
         let kept = Arc::new(KeptVectors::new(
             index.clone(),
             settings.embedder.clone(),
@@ -292,7 +292,7 @@ impl Opening {
                 Arc::clone(progress),
             )),
             room,
-            most_stashed: options.held_memory / STASHED / stashing,
+            most_buffered: options.held_memory / BUFFERED / buffering,
             kept,
             committer: Committer::new(
                 index.clone(),

@@ -199,7 +199,7 @@ impl Reader {
         };
         ReadDone {
             group: task.group,
-            home: task.home,
+            owner: task.owner,
             part: task.part,
             result: Wire(result),
             held,

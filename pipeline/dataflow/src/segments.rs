@@ -84,7 +84,7 @@ pub enum Outcome {
 
 /// The tables of an epoch that wait to be written, by shard.
 #[derive(Default)]
-struct Stash {
+struct ShardBuffers {
     shards: BTreeMap<u32, Waiting>,
     held: u64,
 }
@@ -95,7 +95,7 @@ struct Waiting {
     held: u64,
 }
 
-impl Stash {
+impl ShardBuffers {
     fn add(&mut self, shard: u32, mut table: EmbeddedTable, room: &Room) {
         let row = table.row.as_ref();
         // A row that says that there is no table stays until the end of the epoch: what it held
@@ -144,11 +144,11 @@ impl Stash {
 }
 
 /// What tables may take that wait for the end of their epoch.
-pub struct StashLimits {
+pub struct BufferLimits {
     /// Where tables are counted, from their assembly to their segment.
     pub room: Room,
     /// Bytes of tables that may wait on one worker.
-    pub most_stashed: u64,
+    pub most_buffered: u64,
 }
 
 /// Which worker writes a shard. Shards are spread over the processes before the workers of one:
@@ -183,7 +183,7 @@ pub fn batch_by_shard<'scope>(
     tables: Stream<'scope, Epoch, Vec<EmbeddedTable>>,
     lake: String,
     (shards, workers): (u32, ShardWorkers),
-    limits: StashLimits,
+    limits: BufferLimits,
 ) -> Stream<'scope, Epoch, Vec<(Epoch, ShardBatch)>> {
     let shard_of = move |table: &EmbeddedTable| {
         let name = match (&table.row, &table.awaits, table.failures.first()) {
@@ -204,9 +204,9 @@ pub fn batch_by_shard<'scope>(
         Exchange::new(move |table: &EmbeddedTable| workers.worker(route(table))),
         "batch by shard",
         came_with,
-        move |epoch, waiting: &mut Stash, table| {
+        move |epoch, waiting: &mut ShardBuffers, table| {
             waiting.add(shard_of(&table).0, table, &limits.room);
-            let full = || waiting.overflow(limits.most_stashed);
+            let full = || waiting.overflow(limits.most_buffered);
             std::iter::from_fn(full)
                 .map(|batch| (epoch, batch))
                 .collect::<Vec<_>>()

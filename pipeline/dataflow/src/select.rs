@@ -61,23 +61,23 @@ impl Work {
 /// Which workers have the groups that this process plans: its own, since it alone knows what is
 /// published of them.
 #[derive(Clone, Copy, Debug)]
-pub struct Home {
+pub struct GroupOwners {
     first: u64,
     workers: u64,
 }
 
-impl Home {
+impl GroupOwners {
     /// That of a worker, by its number among all; each process has so many.
-    pub fn of(worker: usize, workers: usize) -> Home {
+    pub fn of(worker: usize, workers: usize) -> GroupOwners {
         let workers = workers.max(1);
-        Home {
+        GroupOwners {
             first: (worker / workers * workers) as u64,
             workers: workers as u64,
         }
     }
 
     /// The worker that has a group, as an exchange key.
-    pub fn of_group(&self, group: GroupId) -> u64 {
+    pub fn owner(&self, group: GroupId) -> u64 {
         self.first + group.hash() % self.workers
     }
 }

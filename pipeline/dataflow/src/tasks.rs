@@ -5,11 +5,11 @@ use limn_lake::{ContextSource, ContextText, Group, GroupKind};
 
 use crate::pending::parts_of;
 use crate::read::{Part, ReadSource, ReadTask, WantedParts};
-use crate::select::{Home, Work};
+use crate::select::{GroupOwners, Work};
 use crate::wire::Wire;
 
 /// The reads that a group's work needs.
-pub fn read_tasks(work: Work, home: Home) -> Vec<ReadTask> {
+pub fn read_tasks(work: Work, owners: GroupOwners) -> Vec<ReadTask> {
     let Work::Describe(Wire(plan)) = work else {
         return Vec::new();
     };
@@ -46,7 +46,7 @@ pub fn read_tasks(work: Work, home: Home) -> Vec<ReadTask> {
                 group: plan.id,
                 part,
                 source: Wire(source),
-                home: home.of_group(plan.id),
+                owner: owners.owner(plan.id),
                 is_probed,
             })
         })

@@ -28,7 +28,7 @@ pub struct ReadTask {
     /// What is read.
     pub source: Wire<ReadSource>,
     /// The worker that has the group.
-    pub home: u64,
+    pub owner: u64,
     /// Whether it was read when the run was planned, by the process that has the group.
     pub is_probed: bool,
 }
@@ -82,7 +82,7 @@ impl ReadTask {
     /// The exchange key: reads are spread by path. What a process has read already stays there.
     pub fn route(&self) -> u64 {
         if self.is_probed {
-            return self.home;
+            return self.owner;
         }
         let path = match &self.source.0 {
             ReadSource::Data(file) => &file.object.path,
@@ -98,7 +98,7 @@ pub struct ReadDone {
     /// The group that waits for it.
     pub group: GroupId,
     /// The worker that has the group.
-    pub home: u64,
+    pub owner: u64,
     /// The part of the group.
     pub part: Part,
     /// What came of it.
