@@ -75,7 +75,7 @@ proptest! {
     #[test]
     fn a_gpu_gives_the_processors_bits(
         outer in prop::collection::vec(0_u32..203, 1..40), inner in prop::collection::vec(0_u32..203, 1..20),
-        own in prop::collection::vec(prop::collection::vec(0_u32..203, 1..60), 1..12), halves in any::<bool>(),
+        own in prop::collection::vec(prop::collection::vec(0_u32..203, 1..40), 1..8), halves in any::<bool>(),
     ) {
         let pairs = if halves { Pairs::Halves } else { Pairs::Neighbours };
         let expected = answers(&mut tiny(pairs, 2, Cpu::detect()), [&outer, &inner], &own);
