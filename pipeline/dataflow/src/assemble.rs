@@ -1,116 +1,88 @@
 //! Assembling in the dataflow: when every file of a group has been read, the assembler makes its
 //! tables, and what they replace leaves with them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use timely::container::CapacityContainerBuilder;
 use timely::dataflow::Stream;
-use timely::dataflow::channels::pact::{Exchange, Pipeline};
-use timely::dataflow::operators::Capability;
-use timely::dataflow::operators::generic::Operator;
+use timely::dataflow::operators::vec::Map;
+use timely::dataflow::operators::{Concat, Exchange, OkErr};
 
 use crate::assembler::Assembler;
 use crate::changes::{Epoch, GroupId};
 use crate::draft::TableDraft;
 use crate::pending::Pending;
+use crate::plan::GroupPlan;
 use crate::read::ReadDone;
 use crate::select::Work;
 use crate::weight;
+use crate::when_complete::{Whole, when_complete};
+use crate::wire::Wire;
 
-/// Joins groups with their reads and emits what becomes of their tables.
+/// A group that is to be described, or what came of reading a part of it.
+enum Comes {
+    Plan(Wire<GroupPlan>),
+    Read(ReadDone),
+}
+
+impl Whole for Pending {
+    type Key = (Epoch, GroupId);
+    type Part = Comes;
+
+    fn key(part: &Comes, epoch: Epoch) -> (Epoch, GroupId) {
+        match part {
+            Comes::Plan(plan) => (epoch, plan.0.id),
+            Comes::Read(read) => (epoch, read.group),
+        }
+    }
+
+    fn add(&mut self, part: Comes) {
+        match part {
+            Comes::Plan(plan) => self.expect(plan.0),
+            Comes::Read(read) => self.insert(read.part, read.result.0),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.has_all()
+    }
+}
+
+/// Joins groups with their reads and emits what becomes of their tables. `work` has each group on
+/// its worker; groups that no file is read for pass at once.
 pub fn assemble_tables<'scope>(
     work: Stream<'scope, Epoch, Vec<Work>>,
     reads: Stream<'scope, Epoch, Vec<ReadDone>>,
     assembler: &Arc<Assembler>,
 ) -> Stream<'scope, Epoch, Vec<TableDraft>> {
-    let assembler = Arc::clone(assembler);
-    work.binary::<_, CapacityContainerBuilder<Vec<TableDraft>>, _, _, _, _>(
-        reads,
-        // `select work` has already sent each group to its worker.
-        Pipeline,
-        Exchange::new(|read: &ReadDone| read.owner),
-        "assemble tables",
-        move |_capability, _info| {
-            let mut pending: HashMap<(Epoch, GroupId), (Capability<Epoch>, Pending)> =
-                HashMap::new();
-            move |work, reads, output| {
-                let port = output.output_index();
-                let mut touched = Vec::new();
-                work.for_each_stamp(|capability, containers| {
-                    let Some(capability) = capability.retain_least(port) else {
-                        return;
-                    };
-                    let epoch = *capability.time();
-                    for item in containers.flat_map(|container| container.drain(..)) {
-                        match item {
-                            Work::Remove(group) => {
-                                let tables = made(&assembler, |it| it.remove(group));
-                                output.session(&capability).give_iterator(tables);
-                            }
-                            Work::Restate(group) => {
-                                let tables = made(&assembler, |it| it.restate(group));
-                                output.session(&capability).give_iterator(tables);
-                            }
-                            Work::Narrate { group, published } => {
-                                let tables = made(&assembler, |it| it.narrate(group, &published));
-                                output.session(&capability).give_iterator(tables);
-                            }
-                            Work::Answered { group, tables } => {
-                                let tables = made(&assembler, |it| it.answered(group, tables));
-                                output.session(&capability).give_iterator(tables);
-                            }
-                            Work::Describe(plan) => {
-                                let key = (epoch, plan.0.id);
-                                let entry = pending
-                                    .entry(key)
-                                    .or_insert_with(|| (capability.clone(), Pending::default()));
-                                entry.1.expect(plan.0);
-                                touched.push(key);
-                            }
-                        }
-                    }
-                });
-                reads.for_each_stamp(|capability, containers| {
-                    let Some(capability) = capability.retain_least(port) else {
-                        return;
-                    };
-                    let epoch = *capability.time();
-                    for read in containers.flat_map(|container| container.drain(..)) {
-                        let key = (epoch, read.group);
-                        let entry = pending
-                            .entry(key)
-                            .or_insert_with(|| (capability.clone(), Pending::default()));
-                        entry.1.insert(read.part, read.result.0);
-                        touched.push(key);
-                    }
-                });
-                for key in touched {
-                    if pending
-                        .get(&key)
-                        .is_some_and(|(_, group)| group.is_complete())
-                        && let Some((capability, group)) = pending.remove(&key)
-                        && let Some((plan, parts)) = group.complete()
-                    {
-                        let tables = made(&assembler, |it| it.describe(&plan, parts));
-                        output.session(&capability).give_iterator(tables);
-                    }
-                }
-            }
-        },
-    )
+    let makes = Arc::clone(assembler);
+    let (plans, at_once) = work.ok_err(move |work| {
+        let tables = match work {
+            Work::Describe(plan) => return Ok(plan),
+            Work::Remove(group) => makes.remove(group),
+            Work::Restate(group) => makes.restate(group),
+            Work::Narrate { group, published } => makes.narrate(group, &published),
+            Work::Answered { group, tables } => makes.answered(group, tables),
+        };
+        Err(counted(&makes, tables))
+    });
+    let reads = reads.exchange(|read: &ReadDone| read.owner);
+    let parts = plans.map(Comes::Plan).concat(reads.map(Comes::Read));
+    let makes = Arc::clone(assembler);
+    let described = when_complete(parts, "assemble tables", move |group: Pending| {
+        let complete = group.complete();
+        let tables = complete.map(|(plan, parts)| makes.describe(&plan, parts));
+        counted(&makes, tables.unwrap_or_default())
+    });
+    described.concat(at_once.flat_map(|tables| tables))
 }
 
-/// The tables that the assembler makes, counted.
-fn made(
-    assembler: &Assembler,
-    make: impl FnOnce(&Assembler) -> Vec<TableDraft>,
-) -> impl Iterator<Item = TableDraft> {
-    make(assembler).into_iter().map(|mut table| {
+/// Tables that the assembler made, counted.
+fn counted(assembler: &Assembler, mut tables: Vec<TableDraft>) -> Vec<TableDraft> {
+    for table in &mut tables {
         let is_removed = table.row.as_ref().is_some_and(|row| row.0.removed);
         if !is_removed {
-            table.held = assembler.room.hold(weight::of_draft(&table));
+            table.held = assembler.room.hold(weight::of_draft(table));
         }
-        table
-    })
+    }
+    tables
 }

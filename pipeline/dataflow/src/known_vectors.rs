@@ -13,11 +13,9 @@ use half::f16;
 use half::vec::{HalfBitsVecExt, HalfFloatVecExt};
 use limn_segment::TextHash;
 use serde::{Deserialize, Serialize};
-use timely::container::CapacityContainerBuilder;
 use timely::dataflow::Stream;
-use timely::dataflow::channels::pact::{Exchange, Pipeline};
-use timely::dataflow::operators::Capability;
-use timely::dataflow::operators::generic::Operator;
+use timely::dataflow::operators::vec::Map;
+use timely::dataflow::operators::{Concat, Exchange};
 
 use crate::changes::Epoch;
 use crate::describe::TableChange;
@@ -25,6 +23,7 @@ use crate::error::PipelineError;
 use crate::kept::KeptVectors;
 use crate::published_vectors::PublishedVectors;
 use crate::text_share::TextShare;
+use crate::when_complete::{Whole, when_complete};
 
 /// A table that waits, as questions and answers name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -164,22 +163,38 @@ struct Waiting {
     vectors: HashMap<TextHash, Vec<f16>>,
 }
 
-impl Waiting {
-    fn add(&mut self, answer: Answer) {
-        self.answers += 1;
-        let found = answer.found.into_iter();
-        self.vectors
-            .extend(found.map(|(text, bits)| (text, bits.reinterpret_into::<f16>())));
+/// A table, or what is answered for it.
+enum Comes {
+    Table(WaitingTable),
+    Answer(Answer),
+}
+
+impl Whole for Waiting {
+    type Key = u64;
+    type Part = Comes;
+
+    fn key(part: &Comes, _: Epoch) -> u64 {
+        match part {
+            Comes::Table(table) => table.asker.number,
+            Comes::Answer(answer) => answer.asker.number,
+        }
+    }
+
+    fn add(&mut self, part: Comes) {
+        match part {
+            Comes::Table(table) => self.table = Some(table),
+            Comes::Answer(answer) => {
+                self.answers += 1;
+                let found = answer.found.into_iter();
+                self.vectors
+                    .extend(found.map(|(text, bits)| (text, bits.reinterpret_into::<f16>())));
+            }
+        }
     }
 
     fn is_complete(&self) -> bool {
         let table = self.table.as_ref();
         table.is_some_and(|table| table.questions == self.answers)
-    }
-
-    fn answered(self) -> Option<AnsweredTable> {
-        let Waiting { table, vectors, .. } = self;
-        table.map(|WaitingTable { table, .. }| AnsweredTable { table, vectors })
     }
 }
 
@@ -188,53 +203,12 @@ pub fn await_answers<'scope>(
     tables: Stream<'scope, Epoch, Vec<WaitingTable>>,
     answers: Stream<'scope, Epoch, Vec<Answer>>,
 ) -> Stream<'scope, Epoch, Vec<AnsweredTable>> {
-    tables.binary::<_, CapacityContainerBuilder<Vec<AnsweredTable>>, _, _, _, _>(
-        answers,
-        Pipeline,
-        Exchange::new(|answer: &Answer| answer.asker.worker),
-        "await answers",
-        move |_capability, _info| {
-            let mut waiting: HashMap<u64, (Capability<Epoch>, Waiting)> = HashMap::new();
-            move |tables, answers, output| {
-                let port = output.output_index();
-                let mut touched = Vec::new();
-                tables.for_each_stamp(|capability, containers| {
-                    let Some(capability) = capability.retain_least(port) else {
-                        return;
-                    };
-                    for table in containers.flat_map(|container| container.drain(..)) {
-                        let number = table.asker.number;
-                        let (_, entry) = waiting
-                            .entry(number)
-                            .or_insert_with(|| (capability.clone(), Waiting::default()));
-                        entry.table = Some(table);
-                        touched.push(number);
-                    }
-                });
-                answers.for_each_stamp(|capability, containers| {
-                    let Some(capability) = capability.retain_least(port) else {
-                        return;
-                    };
-                    for answer in containers.flat_map(|container| container.drain(..)) {
-                        let number = answer.asker.number;
-                        let (_, entry) = waiting
-                            .entry(number)
-                            .or_insert_with(|| (capability.clone(), Waiting::default()));
-                        entry.add(answer);
-                        touched.push(number);
-                    }
-                });
-                for number in touched {
-                    if waiting.get(&number).is_some_and(|(_, it)| it.is_complete())
-                        && let Some((capability, complete)) = waiting.remove(&number)
-                        && let Some(answered) = complete.answered()
-                    {
-                        output.session(&capability).give(answered);
-                    }
-                }
-            }
-        },
-    )
+    let answers = answers.exchange(|answer: &Answer| answer.asker.worker);
+    let parts = tables.map(Comes::Table).concat(answers.map(Comes::Answer));
+    when_complete(parts, "await answers", |waiting: Waiting| {
+        let Waiting { table, vectors, .. } = waiting;
+        table.map(|WaitingTable { table, .. }| AnsweredTable { table, vectors })
+    })
 }
 
 #[cfg(test)]

@@ -84,6 +84,7 @@ mod tasks;
 mod text_share;
 mod values;
 mod weight;
+mod when_complete;
 mod wire;
 
 pub use cluster::Cluster;

@@ -69,7 +69,7 @@ impl Pending {
     }
 
     /// Whether all has come.
-    pub fn is_complete(&self) -> bool {
+    pub fn has_all(&self) -> bool {
         self.plan
             .as_ref()
             .is_some_and(|plan| self.parts.len() == parts_of(plan).count())
