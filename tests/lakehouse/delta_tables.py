@@ -1,21 +1,19 @@
 """Delta tables by their reference writer (delta-rs), as the tests of limn want them: random histories, and what is in them then.
 
-  python delta_tables.py LAKE SEED STEP
+  echo STEP | python delta_tables.py LAKE SEED
 
-Takes the tables of a lake one step further in a history that the seed decides, and prints as JSON what this writer itself reads of each
-now: {table: {"rows", "columns": {name: [kind, values, checksum]}, "deleted"}}; deleted are words of deleted rows. Step 0 makes them.
+Takes the tables of a lake one step further in a history that the seed decides, for each line (steps.py), and prints as JSON what this writer
+itself reads of each now: {table: {"rows", "columns": {name: [kind, values, checksum]}, "deleted"}}; deleted are words of deleted rows. Step 0
+makes them.
 """
 import datetime
 import decimal
-import json
-import os
-import pathlib
-import random
-import sys
 
 import pyarrow as pa
 from deltalake import DeltaTable, Field, Schema, write_deltalake
 from deltalake.schema import PrimitiveType
+
+from steps import take_steps
 
 REGIONS = ["north", "süd west", "a/b=c%20d", None]
 
@@ -102,17 +100,13 @@ def described(lake):
     return tables
 
 
-def main():
-    lake, seed, number = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    chance = random.Random(seed * 1000 + number)
+def taken(lake, chance, number):
     if number == 0:
         make(lake, chance)
     else:
         step(lake, chance, number)
-    print(json.dumps(described(lake)), flush=True)
-    # The libraries' threads do not survive an ordinary end.
-    os._exit(0)
+    return described(lake)
 
 
 if __name__ == "__main__":
-    main()
+    take_steps(taken)

@@ -1,16 +1,13 @@
 """Hudi tables in the layout that Hudi's specification gives (https://hudi.apache.org/tech-specs/), as the tests of limn want them: random
 histories, and what is in them then. There is no writer of Hudi tables without a JVM, so this one keeps its own account of the rows.
 
-  python hudi_tables.py LAKE SEED STEP
+  echo STEP | python hudi_tables.py LAKE SEED
 
-As delta_tables.py. The account is a file beside the lake.
+As delta_tables.py. The first step makes the tables, and a process keeps the account of what it has made.
 """
 import datetime
 import json
-import pathlib
 import pickle
-import random
-import sys
 import uuid
 import zlib
 
@@ -18,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from delta_tables import batch, checksum
+from steps import take_steps
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
 META = ["_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_record_key", "_hoodie_partition_path", "_hoodie_file_name"]
@@ -472,18 +470,17 @@ def described(tables):
 
 
 def main():
-    lake, seed, number = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    chance = random.Random(seed * 1000 + number)
-    account = lake.parent / "hudi.account"
-    if number == 0:
-        tables = make(lake, chance)
-    else:
-        tables = pickle.loads(account.read_bytes())
-        for table in tables.values():
-            table.start(lake, chance)
-        step(tables, chance, number)
-    account.write_bytes(pickle.dumps(tables))
-    print(json.dumps(described(tables)), flush=True)
+    tables = {}
+
+    def taken(lake, chance, number):
+        if number == 0:
+            tables.update(make(lake, chance))
+        else:
+            for table in tables.values():
+                table.start(lake, chance)
+            step(tables, chance, number)
+        return described(tables)
+    take_steps(taken)
 
 
 if __name__ == "__main__":

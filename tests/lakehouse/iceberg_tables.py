@@ -1,16 +1,12 @@
 """Iceberg tables by their reference writer (pyiceberg), as the tests of limn want them: random histories, and what is in them then.
 
-  python iceberg_tables.py LAKE SEED STEP
+  echo STEP | python iceberg_tables.py LAKE SEED
 
 As delta_tables.py. The catalog is a file beside the lake, or at the address CATALOG_URI: then tables are called by their names there.
 """
 import datetime
 import decimal
-import json
 import os
-import pathlib
-import random
-import sys
 import uuid
 
 import pyarrow as pa
@@ -22,6 +18,7 @@ from pyiceberg.transforms import DayTransform, IdentityTransform
 from pyiceberg.types import DateType, DecimalType, DoubleType, LongType, NestedField, StringType, TimestamptzType
 
 from delta_tables import batch, checksum
+from steps import take_steps
 
 SCHEMA = Schema(
     NestedField(1, "id", LongType(), required=False, doc="What the row is called"),
@@ -105,9 +102,7 @@ def described(catalog):
     return dict(sorted(tables.items()))
 
 
-def main():
-    lake, seed, number = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    chance = random.Random(seed * 1000 + number)
+def taken(lake, chance, number):
     if URI:
         catalog = RestCatalog("tests", uri=URI, warehouse="tests")
     else:
@@ -117,9 +112,8 @@ def main():
         make(catalog, lake, chance)
     else:
         step(catalog, chance, number)
-    print(json.dumps(described(catalog)), flush=True)
-    os._exit(0)
+    return described(catalog)
 
 
 if __name__ == "__main__":
-    main()
+    take_steps(taken)

@@ -1,17 +1,12 @@
 """Iceberg tables with data files and deletes in Parquet, ORC and Avro, and nested columns whose fields are renamed, dropped and added.
 
-  python mixed_tables.py LAKE SEED STEP
+  echo STEP | python mixed_tables.py LAKE SEED
 
 As iceberg_tables.py. Step 100 deletes rows by equality, which pyiceberg does not read: what it read before, without these rows, is
 printed.
 """
 import datetime
 import decimal
-import json
-import os
-import pathlib
-import random
-import sys
 import uuid
 
 import mixed_files
@@ -28,6 +23,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.typedef import Record
 from pyiceberg.types import (DateType, DecimalType, DoubleType, IntegerType, ListType, LongType, MapType, NestedField, StringType, StructType,
                              TimestampType, TimestamptzType, TimeType)
+from steps import take_steps
 
 
 def field(number, name, kind, required=False):
@@ -256,11 +252,9 @@ def described(name, rows):
     return {"rows": len(rows), "columns": {column: check(rows[column]) for column in rows.column_names}, "deleted": sorted(every - live)}
 
 
-def main():
-    lake, seed, number = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+def taken(lake, chance, number):
     mixed_files.TWINS = lake.parent / "twins"
     mixed_files.TWINS.mkdir(exist_ok=True)
-    chance = random.Random(seed * 1000 + number)
     catalog = SqlCatalog("test", uri=f"sqlite:///{lake.parent}/catalog.sqlite", warehouse=str(lake))
     if number == 0:
         catalog.create_namespace("shop")
@@ -271,9 +265,8 @@ def main():
     if number == 100:
         left = {"shop.mixed": delete_equal(catalog.load_table("shop.mixed"), chance, chance.choice(FORMATS))}
     tables = {place: described(name, left[name] if name in left else catalog.load_table(name).scan().to_arrow()) for name, place in TABLES.items()}
-    print(json.dumps(dict(sorted(tables.items()))), flush=True)
-    os._exit(0)
+    return dict(sorted(tables.items()))
 
 
 if __name__ == "__main__":
-    main()
+    take_steps(taken)

@@ -1,16 +1,13 @@
 """A Delta table with nested columns, by delta-rs, which maps no columns.
 
-  python nested_tables.py LAKE SEED STEP
+  echo 0 | python nested_tables.py LAKE SEED
 
 Makes `people`, and prints how many rows it has.
 """
-import json
-import os
-import pathlib
-import sys
-
 import pyarrow as pa
 from deltalake import write_deltalake
+
+from steps import take_steps
 
 rows = pa.table({
     "id": pa.array([1, 2], pa.int64()),
@@ -20,6 +17,11 @@ rows = pa.table({
     ], pa.struct([("street", pa.string()), ("geo", pa.struct([("zone", pa.string()), ("secret", pa.string())])), ("secret", pa.string())])),
     "parts": pa.array([[{"code": "a", "count": 7}], []], pa.list_(pa.struct([("code", pa.string()), ("count", pa.int64())]))),
 })
-write_deltalake(str(pathlib.Path(sys.argv[1]) / "people"), rows)
-print(json.dumps({"people": {"rows": len(rows)}}), flush=True)
-os._exit(0)
+
+
+def taken(lake, _chance, _number):
+    write_deltalake(str(lake / "people"), rows)
+    return {"people": {"rows": len(rows)}}
+
+
+take_steps(taken)

@@ -45,13 +45,13 @@ fn points(killing: &Killing, job: Job) -> Vec<String> {
     points
 }
 
-/// Which of so many requests of a kind: all of a few; of more, the first two, the middle one and
-/// the last, and all of them in the long form (tests/nightly).
+/// Which of so many requests of a kind: the first, the middle one and the last, and all of them in
+/// the long form (tests/nightly).
 fn numbers(count: usize) -> BTreeSet<usize> {
-    if count <= 4 || rounds(1) > 1 {
+    if rounds(1) > 1 {
         return (1..=count).collect();
     }
-    BTreeSet::from([1, 2, count / 2, count])
+    BTreeSet::from([1, count.div_ceil(2), count])
 }
 
 fn every_point(killing: &Killing, job: Job) {

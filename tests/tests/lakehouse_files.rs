@@ -8,7 +8,7 @@ use limn_tests::{index_hashed, limn, text};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use crate::logs::{actions, assert_rows, commit, commits, follow, step};
+use crate::logs::{Writer, actions, assert_rows, commit, commits, follow, make};
 
 /// A nested value without the fields that are null, whether it is one or JSON that says it.
 fn value_of(cell: &Value) -> Value {
@@ -47,10 +47,9 @@ fn iceberg_tables_have_files_of_every_format() {
         let folder = TempDir::new().unwrap();
         let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
         fs::create_dir(&lake).unwrap();
-        follow(&lake, folder.path(), 8, |number| {
-            step("mixed_tables.py", &lake, seed, number)
-        });
-        let expected = step("mixed_tables.py", &lake, seed, 100);
+        let mut writer = Writer::start("mixed_tables.py", &lake, seed);
+        follow(&lake, folder.path(), 8, &mut writer);
+        let expected = writer.step(100);
         index_hashed(&lake, &index, &[]).ok();
         for (table, expected) in expected.as_object().unwrap() {
             assert_rows(&index, table, expected);
@@ -65,7 +64,7 @@ fn fields_within_mapped_columns_have_the_names_of_today() {
     let folder = TempDir::new().unwrap();
     let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
     fs::create_dir(&lake).unwrap();
-    step("nested_tables.py", &lake, 1, 0);
+    make("nested_tables.py", &lake, 1);
     index_hashed(&lake, &index, &[]).ok();
     let (table, sql) = (lake.join("people"), |statement: &str| {
         limn(&["sql", statement, "--index", text(&index), "--json"]).ok()

@@ -6,9 +6,9 @@ mod damaged;
 
 use std::env::home_dir;
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use limn_tests::answers::everything;
 use limn_tests::catalog::CatalogServer;
@@ -18,32 +18,60 @@ use tempfile::TempDir;
 
 use crate::lakehouse_files::assert_nested;
 
-/// Takes the tables of a lake a step further; what their writer reads of them.
-pub(crate) fn step(writer: &str, lake: &Path, seed: u64, number: u64) -> Value {
-    step_in(writer, lake, seed, number, &[])
+/// A writer of a lake's tables, which keeps on for many steps.
+pub(crate) struct Writer {
+    child: Child,
+    steps: ChildStdin,
+    tables: Lines<BufReader<ChildStdout>>,
 }
 
-fn step_in(
-    writer: &str,
-    lake: &Path,
-    seed: u64,
-    number: u64,
-    environment: &[(&str, &str)],
-) -> Value {
-    let tools = home_dir().unwrap().join(".cache/limn/python");
-    let done = Command::new("python3")
-        .arg(repository().join("tests/lakehouse").join(writer))
-        .arg(lake)
-        .args([seed.to_string(), number.to_string()])
-        .env("PYTHONPATH", tools)
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .env("TZ", "UTC")
-        .envs(environment.iter().copied())
-        .output()
-        .unwrap();
-    let errors = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "{writer}: {errors}");
-    serde_json::from_slice(&done.stdout).unwrap()
+impl Writer {
+    /// Starts a script of `tests/lakehouse`.
+    pub(crate) fn start(script: &str, lake: &Path, seed: u64) -> Writer {
+        Writer::start_with(script, lake, seed, &[])
+    }
+
+    fn start_with(script: &str, lake: &Path, seed: u64, environment: &[(&str, &str)]) -> Writer {
+        let tools = home_dir().unwrap().join(".cache/limn/python");
+        let mut child = Command::new("python3")
+            .arg(repository().join("tests/lakehouse").join(script))
+            .arg(lake)
+            .arg(seed.to_string())
+            .env("PYTHONPATH", tools)
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("TZ", "UTC")
+            .envs(environment.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let steps = child.stdin.take().unwrap();
+        let tables = BufReader::new(child.stdout.take().unwrap()).lines();
+        Writer {
+            child,
+            steps,
+            tables,
+        }
+    }
+
+    /// Takes the tables a step further; what their writer reads of them.
+    pub(crate) fn step(&mut self, number: u64) -> Value {
+        writeln!(self.steps, "{number}").unwrap();
+        let line = self.tables.next().expect("the writer's error is above");
+        serde_json::from_str(&line.unwrap()).unwrap()
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Makes the tables of a lake, as the first step of a history; what their writer reads of them.
+pub(crate) fn make(script: &str, lake: &Path, seed: u64) -> Value {
+    Writer::start(script, lake, seed).step(0)
 }
 
 fn sql(index: &Path, statement: &str) -> Vec<Value> {
@@ -122,19 +150,18 @@ pub(crate) fn assert_rows(index: &Path, table: &str, expected: &Value) {
 }
 
 /// A history of tables, followed step by step.
-fn followed(writer: &str, seed: u64, steps: u64) {
+fn followed(script: &str, seed: u64, steps: u64) {
     let folder = TempDir::new().unwrap();
     let lake = folder.path().join("lake");
     fs::create_dir(&lake).unwrap();
-    follow(&lake, folder.path(), steps, |number| {
-        step(writer, &lake, seed, number)
-    });
+    let mut writer = Writer::start(script, &lake, seed);
+    follow(&lake, folder.path(), steps, &mut writer);
 }
 
-pub(crate) fn follow(lake: &Path, folder: &Path, steps: u64, step: impl Fn(u64) -> Value) {
+pub(crate) fn follow(lake: &Path, folder: &Path, steps: u64, writer: &mut Writer) {
     let index = folder.join("index");
     for number in 0..=steps {
-        let expected = step(number);
+        let expected = writer.step(number);
         let report = index_hashed(lake, &index, &[]).ok();
         assert_eq!(report["failures"], json!([]), "{report}");
         let listed = limn(&["tables", "--index", text(&index), "--json"]).ok();
@@ -187,7 +214,7 @@ fn changes_that_hudi_has_not_compacted_are_counted() {
     let folder = TempDir::new().unwrap();
     let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
     fs::create_dir(&lake).unwrap();
-    step("hudi_tables.py", &lake, 1, 0);
+    make("hudi_tables.py", &lake, 1);
     let merged = lake.join("merged6");
     let base = fs::read_dir(&merged).unwrap();
     let base = base.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -218,7 +245,7 @@ fn a_hudi_table_of_an_unknown_version_stays_as_it_was() {
     let folder = TempDir::new().unwrap();
     let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
     fs::create_dir(&lake).unwrap();
-    let expected = step("hudi_tables.py", &lake, 2, 0);
+    let expected = make("hudi_tables.py", &lake, 2);
     index_hashed(&lake, &index, &[]).ok();
     let properties = lake.join("plain/.hoodie/hoodie.properties");
     let written = fs::read_to_string(&properties).unwrap();
@@ -239,9 +266,8 @@ fn iceberg_tables_of_a_catalog_are_what_it_says() {
         fs::create_dir(&tables).unwrap();
         let environment = [("CATALOG_URI", server.endpoint())];
         let lake = server.location();
-        follow(Path::new(&lake), server.folder.path(), 8, |number| {
-            step_in("iceberg_tables.py", &tables, seed, number, &environment)
-        });
+        let mut writer = Writer::start_with("iceberg_tables.py", &tables, seed, &environment);
+        follow(Path::new(&lake), server.folder.path(), 8, &mut writer);
     }
 }
 
@@ -301,7 +327,7 @@ fn mapped_columns_and_deletion_vectors_are_read() {
     let folder = TempDir::new().unwrap();
     let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
     fs::create_dir(&lake).unwrap();
-    let expected = step("delta_tables.py", &lake, 4, 0);
+    let expected = make("delta_tables.py", &lake, 4);
     index_hashed(&lake, &index, &[]).ok();
     let plain = lake.join("plain");
     let first = commits(&plain).pop().unwrap();

@@ -19,26 +19,28 @@ use crate::when_complete::{Whole, when_complete};
 use crate::wire::Wire;
 
 /// A group that is to be described, or what came of reading a part of it.
-enum Comes {
+pub enum GroupPart {
+    /// Its plan.
     Plan(Wire<GroupPlan>),
+    /// A file or text of it.
     Read(ReadDone),
 }
 
 impl Whole for Pending {
     type Key = (Epoch, GroupId);
-    type Part = Comes;
+    type Part = GroupPart;
 
-    fn key(part: &Comes, epoch: Epoch) -> (Epoch, GroupId) {
+    fn key(part: &GroupPart, epoch: Epoch) -> (Epoch, GroupId) {
         match part {
-            Comes::Plan(plan) => (epoch, plan.0.id),
-            Comes::Read(read) => (epoch, read.group),
+            GroupPart::Plan(plan) => (epoch, plan.0.id),
+            GroupPart::Read(read) => (epoch, read.group),
         }
     }
 
-    fn add(&mut self, part: Comes) {
+    fn add(&mut self, part: GroupPart) {
         match part {
-            Comes::Plan(plan) => self.expect(plan.0),
-            Comes::Read(read) => self.insert(read.part, read.result.0),
+            GroupPart::Plan(plan) => self.expect(plan.0),
+            GroupPart::Read(read) => self.insert(read.part, read.result.0),
         }
     }
 
@@ -66,7 +68,9 @@ pub fn assemble_tables<'scope>(
         Err(counted(&makes, tables))
     });
     let reads = reads.exchange(|read: &ReadDone| read.owner);
-    let parts = plans.map(Comes::Plan).concat(reads.map(Comes::Read));
+    let parts = plans
+        .map(GroupPart::Plan)
+        .concat(reads.map(GroupPart::Read));
     let makes = Arc::clone(assembler);
     let described = when_complete(parts, "assemble tables", move |group: Pending| {
         let complete = group.complete();

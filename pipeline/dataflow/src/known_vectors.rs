@@ -157,33 +157,35 @@ impl KnownVectors {
 
 /// A table and its answers, as far as they have come, in any order.
 #[derive(Default)]
-struct Waiting {
+pub struct Waiting {
     table: Option<WaitingTable>,
     answers: usize,
     vectors: HashMap<TextHash, Vec<f16>>,
 }
 
 /// A table, or what is answered for it.
-enum Comes {
+pub enum Awaited {
+    /// The table.
     Table(WaitingTable),
+    /// What a process has answered.
     Answer(Answer),
 }
 
 impl Whole for Waiting {
     type Key = u64;
-    type Part = Comes;
+    type Part = Awaited;
 
-    fn key(part: &Comes, _: Epoch) -> u64 {
+    fn key(part: &Awaited, _: Epoch) -> u64 {
         match part {
-            Comes::Table(table) => table.asker.number,
-            Comes::Answer(answer) => answer.asker.number,
+            Awaited::Table(table) => table.asker.number,
+            Awaited::Answer(answer) => answer.asker.number,
         }
     }
 
-    fn add(&mut self, part: Comes) {
+    fn add(&mut self, part: Awaited) {
         match part {
-            Comes::Table(table) => self.table = Some(table),
-            Comes::Answer(answer) => {
+            Awaited::Table(table) => self.table = Some(table),
+            Awaited::Answer(answer) => {
                 self.answers += 1;
                 let found = answer.found.into_iter();
                 self.vectors
@@ -204,7 +206,9 @@ pub fn await_answers<'scope>(
     answers: Stream<'scope, Epoch, Vec<Answer>>,
 ) -> Stream<'scope, Epoch, Vec<AnsweredTable>> {
     let answers = answers.exchange(|answer: &Answer| answer.asker.worker);
-    let parts = tables.map(Comes::Table).concat(answers.map(Comes::Answer));
+    let parts = tables
+        .map(Awaited::Table)
+        .concat(answers.map(Awaited::Answer));
     when_complete(parts, "await answers", |waiting: Waiting| {
         let Waiting { table, vectors, .. } = waiting;
         table.map(|WaitingTable { table, .. }| AnsweredTable { table, vectors })

@@ -17,7 +17,7 @@ fn a_log_that_is_as_it_was_is_not_read() {
     let folder = TempDir::new().unwrap();
     let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
     fs::create_dir(&lake).unwrap();
-    step("delta_tables.py", &lake, 4, 0);
+    make("delta_tables.py", &lake, 4);
     index_hashed(&lake, &index, &[]).ok();
     let first = commits(&lake.join("plain")).pop().unwrap();
     overwrite(&first, b'?');
@@ -36,7 +36,7 @@ fn other_filters_have_a_log_read_again() {
     let folder = TempDir::new().unwrap();
     let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
     fs::create_dir(&lake).unwrap();
-    let expected = step("delta_tables.py", &lake, 5, 0);
+    let expected = make("delta_tables.py", &lake, 5);
     let north = ["--exclude", "sales/parted/region=north/**"];
     index_hashed(&lake, &index, &north).ok();
     let rows = || number(&sql(&index, "SELECT count(*) FROM \"sales/parted\"")[0]);
@@ -57,7 +57,7 @@ fn a_table_takes_the_place_of_its_files() {
     let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
     let contexts = folder.path().join("contexts.jsonl");
     fs::create_dir(&lake).unwrap();
-    step("iceberg_tables.py", &lake, 4, 0);
+    make("iceberg_tables.py", &lake, 4);
     // Without its metadata it is a heap of files.
     let (metadata, aside) = (lake.join("plain/metadata"), folder.path().join("metadata"));
     fs::rename(&metadata, &aside).unwrap();
@@ -95,7 +95,7 @@ fn a_log_that_cannot_be_read_leaves_its_table_as_it_was() {
     let folder = TempDir::new().unwrap();
     let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
     fs::create_dir(&lake).unwrap();
-    let expected = step("delta_tables.py", &lake, 3, 0);
+    let expected = make("delta_tables.py", &lake, 3);
     index_hashed(&lake, &index, &[]).ok();
     let plain = lake.join("plain");
     let first = commits(&plain).pop().unwrap();

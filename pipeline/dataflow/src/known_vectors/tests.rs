@@ -3,6 +3,7 @@ use std::sync::mpsc;
 
 use limn_formats::Held;
 use limn_segment::TableRecord;
+use timely::container::CapacityContainerBuilder;
 use timely::dataflow::operators::{Inspect, Probe};
 use timely::dataflow::{InputHandle, ProbeHandle};
 
