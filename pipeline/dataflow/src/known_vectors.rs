@@ -158,7 +158,7 @@ impl KnownVectors {
 /// A table and its answers, as far as they have come, in any order.
 #[derive(Default)]
 pub struct Waiting {
-    table: Option<WaitingTable>,
+    table: Option<Box<WaitingTable>>,
     answers: usize,
     vectors: HashMap<TextHash, Vec<f16>>,
 }
@@ -166,7 +166,7 @@ pub struct Waiting {
 /// A table, or what is answered for it.
 pub enum Awaited {
     /// The table.
-    Table(WaitingTable),
+    Table(Box<WaitingTable>),
     /// What a process has answered.
     Answer(Answer),
 }
@@ -206,12 +206,14 @@ pub fn await_answers<'scope>(
     answers: Stream<'scope, Epoch, Vec<Answer>>,
 ) -> Stream<'scope, Epoch, Vec<AnsweredTable>> {
     let answers = answers.exchange(|answer: &Answer| answer.asker.worker);
-    let parts = tables
-        .map(Awaited::Table)
-        .concat(answers.map(Awaited::Answer));
+    let tables = tables.map(|table| Awaited::Table(Box::new(table)));
+    let parts = tables.concat(answers.map(Awaited::Answer));
     when_complete(parts, "await answers", |waiting: Waiting| {
         let Waiting { table, vectors, .. } = waiting;
-        table.map(|WaitingTable { table, .. }| AnsweredTable { table, vectors })
+        table.map(|waiting| AnsweredTable {
+            table: waiting.table,
+            vectors,
+        })
     })
 }
 
