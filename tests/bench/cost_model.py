@@ -4,6 +4,7 @@
   infra/python-tools
   tests/bench/cost_model.py --limn target/release/limn --out tests/bench/results/DATE-cost-model.json
   tests/bench/cost_model.py --table tests/bench/results/DATE-cost-model.json     # the tables of docs/benchmarks.md
+  tests/bench/cost_model.py --again tests/bench/results/DATE-cost-model.json     # with another model, what was measured before
 
 Lakes of CSV tables, each fifth of Parquet, are indexed for the first time, again unchanged, and with 1 % of the tables (ten
 at least) written anew: in a folder and on the S3-compatible server of the tests with `hashed-words`, which costs next to
@@ -57,7 +58,7 @@ NOT_COMPARED = [("s3", "first", "seconds")]
 
 SHARDS, PAGE, FIRST_EPOCH, LARGEST_EPOCH = 2, 1000, 1024, 8192
 # Of an epoch whose tables take more memory than may wait, a shard has several segments.
-WAITING, HELD_CELL = 40 << 20, 100
+WAITING, HELD_CELL = 40 << 20, 72
 # Hashes of its values that a column meets others by.
 HASHES = 128
 # Each half minute a run keeps the vectors that are in no segment yet: numbers of two bytes, and a hash.
@@ -76,8 +77,8 @@ MODEL = {
         "bytes_written": ({"kept_byte": 1}, SIZES),
         "blocks": ({}, ("table", "column")),
         "tokens": ({}, ("table", "column")),
-        "cpu_seconds": ({}, ("run", "table", "cell", "token")),
-        "seconds": ({}, ("run", "table", "cell", "token")),
+        "cpu_seconds": ({}, ("run", "table", "hash", "cell", "token")),
+        "seconds": ({}, ("run", "table", "hash", "cell", "token")),
     },
     "unchanged": {
         "list": ({"page": 1}, ("run",)),
@@ -192,27 +193,31 @@ class Lake:
         return {name: sum(self.counts[number][name] for number in numbers) for name in self.counts[0]}
 
     def known(self, kind):
-        """What a run's cost depends on. Files, columns, cells and bytes are those that the run reads or, where none is read, all."""
-        epochs, room, left = [], FIRST_EPOCH, self.tables
-        while left > 0:
-            epochs.append(min(room, left))
-            left, room = left - room, min(2 * room, LARGEST_EPOCH)
+        """What there is of a run's lake before it. Files, columns, cells and bytes are those that the run reads or, where none is read, all."""
         whole = self._sum(range(self.tables))
         counts = self._sum(self.chosen) if kind == "changed" else whole
+        return {"run": 1, **counts, **{name: whole[one] for one, name in OF_ALL.items() if one != "run"}}
 
-        def hit(share):
-            """How probable it is that a segment with this share of all tables has a changed one."""
-            return 1 - (1 - share) ** len(self.chosen)
-        held = whole["cell"] / self.tables / SHARDS * HELD_CELL
-        parts = [math.ceil(epoch * held / WAITING) for epoch in epochs]
-        return {
-            "run": 1, **counts, **{name: whole[one] for one, name in OF_ALL.items() if one != "run"},
-            "page": math.ceil(self.tables / PAGE), "epoch": len(epochs), "segment": SHARDS * sum(parts),
-            "joins": SHARDS * len(epochs),
-            "ends": list(itertools.accumulate(epoch / self.tables for epoch in epochs)),
-            "touched": SHARDS * hit(1 / SHARDS),
-            "bitmap": sum(SHARDS * count * hit(epoch / self.tables / SHARDS / count) for epoch, count in zip(epochs, parts)),
-        }
+
+def derived(known):
+    """What follows from it: pages of a listing, epochs, segments, and which of them a change touches."""
+    tables, changed = known["all_tables"], known["table"]
+    epochs, room, left = [], FIRST_EPOCH, tables
+    while left > 0:
+        epochs.append(min(room, left))
+        left, room = left - room, min(2 * room, LARGEST_EPOCH)
+    held = known["all_cells"] / tables / SHARDS * HELD_CELL
+    parts = [math.ceil(epoch * held / WAITING) for epoch in epochs]
+
+    def hit(share):
+        """How probable it is that a segment with this share of all tables has a changed one."""
+        return 1 - (1 - share) ** changed
+    return {
+        **known, "page": math.ceil(tables / PAGE), "epoch": len(epochs), "segment": SHARDS * sum(parts), "joins": SHARDS * len(epochs),
+        "ends": list(itertools.accumulate(epoch / tables for epoch in epochs)),
+        "touched": SHARDS * hit(1 / SHARDS),
+        "bitmap": sum(SHARDS * count * hit(epoch / tables / SHARDS / count) for epoch, count in zip(epochs, parts)),
+    }
 
 
 def table(number, rows, columns, salt):
@@ -324,6 +329,7 @@ class Model:
 
     def _more(self, known, got):
         """What depends on how long a run takes, and on its texts."""
+        known = derived(known)
         kept = [number * KEEP_SECONDS / got["seconds"] for number in range(1, int(got["seconds"] // KEEP_SECONDS) + 1)]
         # Of the time between two writes, or since an epoch ended.
         share = sum(at - max(end for end in (0, *kept, *known["ends"]) if end < at) for at in kept)
@@ -371,23 +377,29 @@ def series(name, limn, place, embedder, share, rounds):
     make = lambda shape, tables: Lake(shape, size(tables), place(f"{name.replace(' ', '-')}-{shape}-{size(tables)}"))
     fitted, held_out = ([make(*lake) for lake in lakes] for lakes in (FITTED, HELD_OUT))
     measured, known = measure(limn, fitted + held_out, embedder, rounds)
-    of = lambda lakes, values: {lake.name: values[lake.name] for lake in lakes}
-    model = Model(of(fitted, measured), of(fitted, known), embedder)
+    part = {
+        "series": name, "embedder": embedder, "rounds": rounds, "load_before": round(load, 1), "took_seconds": round(time.monotonic() - begun),
+        "fitted": [lake.name for lake in fitted], "held_out": [lake.name for lake in held_out], "known": known, "measured": measured,
+    }
+    return fitted_to(part)
+
+
+def fitted_to(part):
+    """A series with the rates that its lakes give, and the rows that compare those that are held out."""
+    known, measured = part["known"], part["measured"]
+    of = lambda lakes, values: {lake: values[lake] for lake in lakes}
+    model = Model(of(part["fitted"], measured), of(part["fitted"], known), part["embedder"])
     for kind, measures in model.rates.items():
         for measure_name, rates in measures.items():
             if rates:
-                print(f"{name}, {kind}, {measure_name}: {in_words(rates)}", flush=True)
+                print(f"{part['series']}, {kind}, {measure_name}: {in_words(rates)}", flush=True)
     rows = []
-    for lake in held_out:
+    for lake in part["held_out"]:
         for kind in MODEL:
-            rows += compare(name, lake.name, kind, measured[lake.name][kind], model.predict(kind, known[lake.name][kind]))
-    return {
-        "series": name, "embedder": embedder, "rounds": rounds, "load_before": round(load, 1), "took_seconds": round(time.monotonic() - begun),
-        "fitted": [lake.name for lake in fitted], "held_out": [lake.name for lake in held_out],
-        "rates": {kind: {measure: {of: float(f"{rate:.4g}") for of, rate in rates.items()} for measure, rates in measures.items()}
-                  for kind, measures in model.rates.items()},
-        "known": known, "measured": measured,
-    }, rows
+            rows += compare(part["series"], lake, kind, measured[lake][kind], model.predict(kind, known[lake][kind]))
+    rates = {kind: {measure: {of: float(f"{rate:.4g}") for of, rate in rates.items()} for measure, rates in measures.items()}
+             for kind, measures in model.rates.items()}
+    return {**part, "rates": rates}, rows
 
 
 def narration(limn, model, place):
@@ -446,6 +458,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limn")
     parser.add_argument("--table", type=pathlib.Path, help="print a result as tables, and measure nothing")
+    parser.add_argument("--again", type=pathlib.Path, help="fit the model again to what a result has measured, and write it there")
     parser.add_argument("--embedder", default="all-MiniLM-L6-v2", help="the embedder whose seconds are measured; hashed-words leaves them out")
     parser.add_argument("--rounds", type=int, default=3, help="in a folder with hashed-words; the others have one less")
     parser.add_argument("--share", type=int, default=1, help="lakes are so many times smaller, to try the script out")
@@ -456,6 +469,12 @@ def main():
     given = parser.parse_args()
     if given.table:
         print_tables(json.loads(given.table.read_text()))
+        return
+    if given.again:
+        result = json.loads(given.again.read_text())
+        rows_of = lambda part: [row for row in result["rows"] if row["series"] == part["series"]]
+        parts = [fitted_to(part) if "known" in part else (part, rows_of(part)) for part in result["series"]]
+        keep(given.again, parts, result)
         return
     if not given.limn:
         parser.error("--limn says what to measure")
@@ -480,16 +499,19 @@ def main():
             parts.append(series("local, embedder", given.limn, folder, given.embedder, 5 * given.share, fewer))
         if given.tokens:
             parts.append(narration(given.limn, given.model, folder))
+    keep(given.out, parts, {
+        "date": datetime.date.today().isoformat(), "machine": machine(), "within": WITHIN, "share_of_sizes": given.share,
+        "what": "what limn index costs, measured and predicted from smaller lakes; error is predicted / measured - 1, seconds and counts are medians of rounds"})
+
+
+def keep(out, parts, result):
+    """Says how many figures are as predicted, and writes the result."""
     rows = [row for _, rows in parts for row in rows]
     beyond = [row for row in rows if not row["is_within"]]
     print(f"{len(rows) - len(beyond)} of {len(rows)} figures are within {WITHIN:.0%}")
-    if given.out:
-        result = {
-            "date": datetime.date.today().isoformat(), "machine": machine(), "within": WITHIN, "share_of_sizes": given.share,
-            "what": "what limn index costs, measured and predicted from smaller lakes; error is predicted / measured - 1, seconds and counts are medians of rounds",
-            "figures": len(rows), "beyond": len(beyond), "rows": rows, "series": [part for part, _ in parts],
-        }
-        given.out.write_text(json.dumps(result, indent=1) + "\n")
+    if out:
+        result = {**result, "figures": len(rows), "beyond": len(beyond), "rows": rows, "series": [part for part, _ in parts]}
+        out.write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":
