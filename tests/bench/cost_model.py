@@ -57,7 +57,8 @@ WITHIN = 0.15
 NOT_COMPARED = [("s3", "first", "seconds")]
 
 SHARDS, PAGE, FIRST_EPOCH, LARGEST_EPOCH = 2, 1000, 1024, 8192
-# Of an epoch whose tables take more memory than may wait, a shard has several segments.
+# Of an epoch whose tables take more memory than may wait (two workers), a shard has several segments. Bytes a cell are set so that
+# the lakes of HELD_OUT have as many as they had.
 WAITING, HELD_CELL = 40 << 20, 72
 # Hashes of its values that a column meets others by.
 HASHES = 128

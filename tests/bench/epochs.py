@@ -58,6 +58,8 @@ def main():
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("more", nargs="*", help="further arguments of limn index")
     given = parser.parse_args()
+    if not 0 < given.changed <= given.files:
+        parser.error("--changed is from 1 to --files")
     with tempfile.TemporaryDirectory(dir=given.scratch) as scratch:
         lake, index = pathlib.Path(scratch) / "lake", pathlib.Path(scratch) / "index"
         for number in range(given.files):

@@ -24,4 +24,5 @@ def taken(lake, _chance, _number):
     return {"people": {"rows": len(rows)}}
 
 
-take_steps(taken)
+if __name__ == "__main__":
+    take_steps(taken)

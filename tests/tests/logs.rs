@@ -20,6 +20,7 @@ use crate::lakehouse_files::assert_nested;
 
 /// A writer of a lake's tables, which keeps on for many steps.
 pub(crate) struct Writer {
+    script: String,
     child: Child,
     steps: ChildStdin,
     tables: Lines<BufReader<ChildStdout>>,
@@ -48,6 +49,7 @@ impl Writer {
         let steps = child.stdin.take().unwrap();
         let tables = BufReader::new(child.stdout.take().unwrap()).lines();
         Writer {
+            script: script.to_owned(),
             child,
             steps,
             tables,
@@ -57,7 +59,10 @@ impl Writer {
     /// Takes the tables a step further; what their writer reads of them.
     pub(crate) fn step(&mut self, number: u64) -> Value {
         writeln!(self.steps, "{number}").unwrap();
-        let line = self.tables.next().expect("the writer's error is above");
+        let Some(line) = self.tables.next() else {
+            let ended = self.child.wait();
+            panic!("{} ended at step {number}: {ended:?}", self.script);
+        };
         serde_json::from_str(&line.unwrap()).unwrap()
     }
 }
