@@ -10,6 +10,8 @@ use limn_tests::{lake, limn, limn_command, run, text};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::cluster::hosts;
+
 const TABLES: usize = 4;
 const COLUMNS: u64 = 5;
 
@@ -123,6 +125,35 @@ fn an_interrupted_run_says_what_it_keeps_and_is_resumed() {
     assert_eq!(dead.code, 2, "{dead:?}");
     assert!(dead.stderr.contains("the index is as it was"), "{dead:?}");
     assert!(before > 0 && narrated(&index) == before);
+}
+
+#[test]
+fn each_process_asks_for_its_part_and_one_that_is_refused_costs_its_own() {
+    let server = LlamaServer::start();
+    let scratch = TempDir::new().unwrap();
+    let (lake, index) = (
+        scratch.path().join("lake"),
+        scratch.path().join("lake.limn"),
+    );
+    stations(&lake, 3);
+    let hosts = hosts(2);
+    let processes = ["0", "1"].map(|process| {
+        let mut command = command(&server, &lake, &index);
+        command.args(["--hosts", &hosts, "--process", process]);
+        if process == "1" {
+            command.env("LIMN_ENDPOINT_KEY", "another");
+        }
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    });
+    let [leader, follower] = processes.map(|it| it.wait_with_output().unwrap());
+    assert!(follower.stdout.is_empty(), "{follower:?}");
+    let report: Value = serde_json::from_slice(&leader.stdout).unwrap();
+    assert_eq!(report["tables"]["added"], 3, "{report}");
+    let of_model = |name: &str| report["model"][name].as_u64().unwrap();
+    let (narrated, failed) = (of_model("narrated_columns"), of_model("failed_columns"));
+    assert!(narrated > 0 && failed > 0, "{report}");
+    assert_eq!(narrated + failed, 15);
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub fn assemble_tables<'scope>(
             Work::Remove(group) => makes.remove(group),
             Work::Restate(group) => makes.restate(group),
             Work::Narrate { group, published } => makes.narrate(group, &published),
-            Work::Answered { group, tables } => makes.answered(group, tables),
+            Work::Answered(table) => makes.answered(*table).into_iter().collect(),
         };
         Err(counted(&makes, tables))
     });

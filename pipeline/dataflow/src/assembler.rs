@@ -78,17 +78,14 @@ impl Assembler {
             .collect()
     }
 
-    /// Tables of a group whose narrations have come, likewise.
-    pub fn answered(&self, group: GroupId, tables: Vec<AwaitingTable>) -> Vec<TableDraft> {
-        let draft = |table: AwaitingTable| {
-            let known = || Some(TableRecord::clone(&*self.published.table(&table.name)?));
-            let row = table.row.map(|WireRow(row)| row).or_else(known)?;
-            Some(TableDraft {
-                published_in: table.segment,
-                ..again(group, row, self.redact)?
-            })
-        };
-        tables.into_iter().filter_map(draft).collect()
+    /// A table whose narrations have come, likewise.
+    pub fn answered(&self, table: AwaitingTable) -> Option<TableDraft> {
+        let known = || Some(TableRecord::clone(&*self.published.table(&table.name)?));
+        let row = table.row.map(|WireRow(row)| row).or_else(known)?;
+        Some(TableDraft {
+            published_in: table.segment,
+            ..again(table.group, row, self.redact)?
+        })
     }
 
     /// The tables of a group that settings cannot reach.

@@ -3,14 +3,16 @@
 //! The first worker drives; in a cluster that is one of the leader's, and the first worker of each
 //! other process feeds what that has of the same epoch (`feeder`). The driver begins an epoch when
 //! fewer than `epochs_in_flight` are under way, which bounds what is in memory at once: first the
-//! epochs of the lake's plan; when those are published, the model is asked for what tables await,
-//! and groups whose narrations have come are fed as further epochs, in batches. That is a round.
+//! epochs of the lake's plan; when those are published, models are asked for what tables await, by
+//! each process for its part (`narrating`), and tables whose narrations have come are fed as further
+//! epochs, in batches. That is a round.
 //! Each has a dataflow of its own, which is complete when the round ends; the workers, and the
 //! dataflow of the join graph, live on for the next one.
 
 mod driver;
 mod feeder;
 mod graph;
+mod narrating;
 pub mod sleep;
 
 use std::convert::Infallible;
@@ -31,12 +33,14 @@ use tokio::sync::oneshot;
 use crate::cluster::{Allocators, Cluster};
 use crate::error::{Fatal, PipelineError};
 use crate::job::{Job, Stages, build, build_graph};
+use crate::narrate::awaiting::Askers;
 use crate::plan::Epochs;
 use crate::progress::Progress;
 
 /// A round, as one worker gets it.
 struct Turn {
     stages: Arc<Stages>,
+    askers: Askers,
     part: Part,
     /// Closed when all workers of the process have let go of the stages.
     under_way: UnderWay,
@@ -108,7 +112,7 @@ impl Workers {
     }
 
     /// Runs epochs through these stages, to the end of the last one, or of those under way when the
-    /// run is stopped.
+    /// run is stopped. These processes ask a model for what tables await.
     ///
     /// # Errors
     /// The first error of any stage. The workers then end; what was published stays.
@@ -116,6 +120,7 @@ impl Workers {
         &mut self,
         stages: Arc<Stages>,
         epochs: Epochs,
+        askers: Askers,
         progress: &Arc<Progress>,
     ) -> Result<Driven, PipelineError> {
         let mut given_up = GivenUp(Some(Arc::clone(&self.job.fatal)));
@@ -127,7 +132,7 @@ impl Workers {
             done,
         }));
         let (under_way, mut over) = tokio::sync::mpsc::channel(1);
-        begin(&self.turns, (&stages, under_way), lead, &self.job);
+        begin(&self.turns, (&stages, askers, under_way), lead, &self.job);
         let driven = driven.await.ok();
         given_up.0 = None;
         match driven {
@@ -163,7 +168,7 @@ impl Workers {
 }
 
 /// Takes part in the epochs that another process drives, to the end of the last one; `epochs` are
-/// what this process has of them.
+/// what this process has of them, `askers` the processes that ask a model.
 ///
 /// # Errors
 /// The first error of any stage in this process.
@@ -172,11 +177,12 @@ pub async fn serve_epochs(
     cluster: &Cluster,
     stages: &Arc<Stages>,
     epochs: Epochs,
+    askers: Askers,
 ) -> Result<(), PipelineError> {
     let (turns, mut ended) = start_workers(job, Some(cluster))?;
     let (under_way, _) = tokio::sync::mpsc::channel(1);
     let follow = Part::Follow(Box::new(epochs));
-    begin(&turns, (stages, under_way), follow, job);
+    begin(&turns, (stages, askers, under_way), follow, job);
     drop(turns);
     job.sleepers.wake();
     wait_for_end(job, &mut ended).await
@@ -185,7 +191,7 @@ pub async fn serve_epochs(
 /// Begins a round on all workers; the first has a part of its own.
 fn begin(
     turns: &[mpsc::Sender<Turn>],
-    (stages, under_way): (&Arc<Stages>, UnderWay),
+    (stages, askers, under_way): (&Arc<Stages>, Askers, UnderWay),
     first: Part,
     job: &Job,
 ) {
@@ -196,6 +202,7 @@ fn begin(
         // A worker that has ended has left an error.
         let _ = worker.send(Turn {
             stages: Arc::clone(stages),
+            askers: askers.clone(),
             part,
             under_way: under_way.clone(),
         });
@@ -327,11 +334,12 @@ fn run_worker(worker: &mut Worker, job: &Job, turns: &mpsc::Receiver<Turn>) {
 fn take_turn(worker: &mut Worker, job: &Job, turn: Turn, mut graph: Option<&mut GraphDriver>) {
     let Turn {
         stages,
+        askers,
         part,
         under_way,
     } = turn;
     let (send, published) = mpsc::channel();
-    let inputs = build(worker, job, &stages, send);
+    let inputs = build(worker, job, &stages, &askers, send);
     let done = inputs.done.clone();
     let mut driven = None;
     match (part, &mut graph) {
@@ -339,7 +347,7 @@ fn take_turn(worker: &mut Worker, job: &Job, turn: Turn, mut graph: Option<&mut 
             let driver = Driver::new(inputs, job, &stages, graph);
             driven = Some(driver.drive(worker, *round, &published));
         }
-        (Part::Follow(epochs), _) => Feeder::new(inputs, *epochs).feed(worker, &job.fatal),
+        (Part::Follow(epochs), _) => Feeder::new(inputs, job, &stages, *epochs).feed(worker),
         _ => drop(inputs),
     }
     while !done.done() && !job.fatal.is_set() {

@@ -27,9 +27,12 @@
 //!   batched            → shard's number, spread over processes first; waits for the epoch, or until
 //!                        there are too many
 //!   segments written     a bundle and a catalog file
+//!     awaiting words   → the process that asks a model for those of their schema, and feeds them late
 //!   published          → the first worker, which publishes; waits for the epoch
 //! ```
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 
 use differential_dataflow::input::InputSession;
@@ -38,7 +41,7 @@ use limn_joins::{Band, Member, Table};
 use limn_segment::TextHash;
 use timely::ExchangeData;
 use timely::dataflow::channels::pact::{Exchange, ParallelizationContract, Pipeline};
-use timely::dataflow::operators::vec::{Broadcast, Map};
+use timely::dataflow::operators::vec::{Broadcast, Filter, Map};
 use timely::dataflow::operators::{Concat, Exchange as _, Inspect, OkErr, Probe};
 use timely::dataflow::{InputHandle, ProbeHandle, Stream};
 use timely::worker::Worker;
@@ -48,7 +51,7 @@ use tokio_util::sync::CancellationToken;
 use crate::assemble::assemble_tables;
 use crate::assembler::Assembler;
 use crate::async_operator::async_flat_map;
-use crate::changes::{Epoch, GroupId, MemberId, changed_groups};
+use crate::changes::{Epoch, changed_groups};
 use crate::cluster::terms::Terms;
 use crate::describe::{Describer, TableChange};
 use crate::draft::TableDraft;
@@ -56,15 +59,19 @@ use crate::drive::sleep::Sleepers;
 use crate::embed::{BlockEmbedder, EmbeddedTable};
 use crate::error::{Fatal, PipelineError};
 use crate::graph::{EdgeUpdate, GraphWork, Joins, edges};
+use crate::inputs::{Input, Inputs};
 use crate::kept::KeptVectors;
 use crate::known_vectors::{AnsweredTable, Asked, KnownVectors, Question, await_answers};
 use crate::narrate::aliases::settle_aliases;
 use crate::narrate::asking::Asking;
+use crate::narrate::awaiting::{Askers, AwaitingTable};
 use crate::narrate::store::NarrationStore;
-use crate::plan::{EpochPlan, GroupPlan};
+use crate::plan::GroupPlan;
 use crate::publish::{Committer, PublishedEpoch, gather_epoch};
 use crate::read::{LookedUp, ReadTask, Reader};
-use crate::segments::{BufferLimits, SegmentWriter, ShardResult, ShardWorkers, batch_by_shard};
+use crate::segments::{
+    BufferLimits, SegmentWriter, ShardResult, ShardWorkers, Written, batch_by_shard,
+};
 use crate::select::{GroupOwners, Work, select_work};
 use crate::tasks::read_tasks;
 use crate::wire::Wire;
@@ -143,68 +150,12 @@ impl Job {
     }
 }
 
-type Input<D> = InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<D>>>;
-
-/// The inputs of the dataflow on one worker, and how far it has come.
-pub struct Inputs {
-    /// The lake as it is: `(group, member)`.
-    pub lake: InputSession<Epoch, (GroupId, MemberId), isize>,
-    /// The lake as it was published.
-    pub published: InputSession<Epoch, (GroupId, MemberId), isize>,
-    /// The plans of groups that may have changed.
-    pub plans: Input<Wire<GroupPlan>>,
-    /// Work that comes late, at the epoch that it is then: tables whose narrations have come, with
-    /// the rows that they are published with, and groups whose files cannot be listed. They are
-    /// described again from their published rows, without a look at the lake.
-    pub late: Input<Work>,
-    /// Says which epoch begins next; the driver's alone.
-    pub clock: Option<Input<()>>,
-    /// Epochs before its frontier have begun.
-    pub begun: ProbeHandle<Epoch>,
-    /// Epochs before its frontier are published, and their vectors forgotten by all processes.
-    pub done: ProbeHandle<Epoch>,
-}
-
-impl Inputs {
-    /// Feeds an epoch, or what this process has of it, and ends it.
-    pub fn feed(&mut self, number: Epoch, epoch: EpochPlan) {
-        for (update, diff) in epoch.published {
-            self.published.update(update, diff);
-        }
-        for (update, diff) in epoch.lake {
-            self.lake.update(update, diff);
-        }
-        for plan in epoch.groups {
-            self.plans.send(Wire(plan));
-        }
-        for group in epoch.restated {
-            self.late.send(Work::Restate(group));
-        }
-        self.advance_to(number + 1);
-    }
-
-    /// Moves all inputs to the next epoch.
-    pub fn advance_to(&mut self, epoch: Epoch) {
-        if let Some(clock) = &mut self.clock {
-            clock.advance_to(epoch);
-            clock.flush();
-        }
-        self.lake.advance_to(epoch);
-        self.published.advance_to(epoch);
-        self.plans.advance_to(epoch);
-        self.late.advance_to(epoch);
-        self.lake.flush();
-        self.published.flush();
-        self.plans.flush();
-        self.late.flush();
-    }
-}
-
 /// Builds the dataflow of a round on one worker. Published epochs go to `report`, on the first one.
 pub fn build(
     worker: &mut Worker,
     job: &Job,
     stages: &Stages,
+    askers: &Askers,
     report: mpsc::Sender<PublishedEpoch>,
 ) -> Inputs {
     let mut lake = InputSession::new();
@@ -212,7 +163,8 @@ pub fn build(
     let mut plans = InputHandle::new();
     let mut late = InputHandle::new();
     let mut clock: Input<()> = InputHandle::new();
-    let (begun, done) = (ProbeHandle::new(), ProbeHandle::new());
+    let (begun, done, late_done) = (ProbeHandle::new(), ProbeHandle::new(), ProbeHandle::new());
+    let (may_narrate, late_fed) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(0)));
     let worker_count = worker.peers();
     let worker_index = worker.index();
     let owners = GroupOwners::of(worker_index, job.workers);
@@ -222,11 +174,14 @@ pub fn build(
         let published = published.to_collection(scope);
         let plans = plans.to_stream(scope);
         let late = late.to_stream(scope);
-        clock.to_stream(scope).probe_with(&begun);
+        let clock = clock.to_stream(scope).probe_with(&begun);
+        let narrating = Rc::clone(&may_narrate);
+        clock.broadcast().inspect(move |()| narrating.set(true));
+        count_late(late.clone(), &late_fed).probe_with(&late_done);
 
         // From what changed comes work; what comes late is work as well. It stays with the process
-        // that fed it: the one that planned the group and knows what is published of it, or the
-        // leader, whose late work brings that along.
+        // that fed it: the one that planned the group and knows what is published of it, or one
+        // that has asked a model, whose late work brings that along.
         let changes = changed_groups(lake, published, move |group| owners.owner(group));
         let plans = plans.exchange(move |plan: &Wire<GroupPlan>| owners.owner(plan.0.id));
         let late = late.exchange(move |work: &Work| owners.owner(work.group()));
@@ -240,7 +195,12 @@ pub fn build(
         let described = describe_tables(tables, job, stages);
         let answered = ask_for_vectors(described, job, stages, here);
         let embedded = embed_blocks(answered, job, stages);
-        let shards = write_segments(embedded, job, stages, worker_count);
+        let written = write_segments(embedded, job, stages, worker_count);
+        let (shards, awaiting) = written.ok_err(|written| match written {
+            Written::Shard(shard) => Ok(*shard),
+            Written::Awaits(table) => Err(*table),
+        });
+        await_narrations(awaiting, job, stages, askers).probe_with(&done);
         if worker_count > job.workers {
             // An epoch is done when this is, too.
             forget_kept(shards.clone(), stages).probe_with(&done);
@@ -256,11 +216,24 @@ pub fn build(
         lake,
         published,
         plans,
-        late,
+        late: Some(late),
+        late_fed,
+        late_done,
         clock: Some(clock),
         begun,
+        may_narrate,
         done,
     }
+}
+
+/// Counts work that comes late on the first worker, which drives.
+fn count_late<'scope>(
+    late: Stream<'scope, Epoch, Vec<Work>>,
+    fed: &Rc<Cell<usize>>,
+) -> Stream<'scope, Epoch, Vec<()>> {
+    let fed = Rc::clone(fed);
+    let late = late.map(|_| ()).exchange(|()| 0);
+    late.inspect(move |()| fed.set(fed.get() + 1))
 }
 
 /// What the catalog knows of a group's files is not read again. The others are read by the workers
@@ -349,7 +322,7 @@ fn write_segments<'scope>(
     job: &Job,
     stages: &Stages,
     worker_count: usize,
-) -> Stream<'scope, Epoch, Vec<ShardResult>> {
+) -> Stream<'scope, Epoch, Vec<Written>> {
     let limits = stages.buffer_limits();
     let shards = (job.shards, ShardWorkers::of(worker_count, job.workers));
     let batches = batch_by_shard(embedded, job.lake.clone(), shards, limits);
@@ -368,6 +341,27 @@ fn forget_kept<'scope>(
     let kept = Arc::clone(&stages.kept);
     let texts = shards.flat_map(|shard: ShardResult| shard.texts);
     texts.broadcast().inspect(move |text| kept.forget([*text]))
+}
+
+/// Tables that await a narration wait with the process that asks for it, if any does, until the
+/// lake is published.
+fn await_narrations<'scope>(
+    awaiting: Stream<'scope, Epoch, Vec<AwaitingTable>>,
+    job: &Job,
+    stages: &Stages,
+    askers: &Askers,
+) -> Stream<'scope, Epoch, Vec<()>> {
+    let is_asked = !askers.is_empty();
+    let (asking, askers, workers) = (stages.asking.clone(), askers.clone(), job.workers);
+    awaiting
+        .filter(move |_| is_asked)
+        .exchange(move |table: &AwaitingTable| askers.worker(table, workers))
+        .flat_map(move |table| {
+            if let Some(asking) = &asking {
+                asking.want(table);
+            }
+            None
+        })
 }
 
 /// …and the bundles become the next snapshot, in the order of the epochs.

@@ -50,6 +50,7 @@ mod error;
 mod filtering;
 mod graph;
 mod held_back;
+mod inputs;
 mod job;
 mod kept;
 mod known_failures;

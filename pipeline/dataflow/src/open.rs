@@ -224,7 +224,7 @@ impl Opening {
                 Arc::clone(narrations),
                 Arc::clone(progress),
                 Arc::clone(&self.fatal),
-                options.stop.clone(),
+                options.stop.child_token(),
                 open,
             ))
         });
@@ -398,6 +398,12 @@ impl Opening {
             embed: embed.busy.as_secs_f64(),
             embed_span: embed.span().as_secs_f64(),
             write: self.progress.write_seconds(),
+            narrate: stages.asking.as_ref().map_or(0.0, |it| it.seconds()),
+            narrated: stages
+                .asking
+                .as_ref()
+                .map(|it| it.outcome())
+                .unwrap_or_default(),
         }
     }
 }

@@ -25,6 +25,8 @@ pub struct Listed {
     pub lacks_some: bool,
     /// Tables that the index has.
     pub known: u64,
+    /// The processes that have the language model.
+    pub askers: BTreeSet<usize>,
     /// What others have to know of it.
     pub for_others: ForOthers,
 }
@@ -38,6 +40,7 @@ impl Listed {
         self.has_data |= other.has_data;
         self.lacks_some |= other.lacks_some;
         self.known += other.known;
+        self.askers.extend(other.askers);
         self.for_others.add(other.for_others);
     }
 }

@@ -26,7 +26,6 @@ use crate::error::PipelineError;
 use crate::filtering::{put_into, remembered};
 use crate::graph::{Joins, MostTables};
 use crate::known_failures::KnownFailures;
-use crate::narrate::awaiting::AwaitingTable;
 use crate::narrate::store::NarrationStore;
 use crate::position::Position;
 use crate::published::Published;
@@ -49,8 +48,8 @@ pub struct PublishedEpoch {
     pub failures: Vec<Failure>,
     /// Those of them that stand in no row of the catalog.
     pub unwritten: Vec<Failure>,
-    /// Tables that await a narration.
-    pub awaiting: Vec<AwaitingTable>,
+    /// How many tables await a narration.
+    pub awaiting: usize,
     /// Sensitive columns whose values the index holds: (table, what they hold).
     pub exposed: Vec<(String, Vec<String>)>,
     /// Files of tables that hold none, or of no table.
@@ -235,7 +234,7 @@ impl Committer {
             published.outcomes.extend(result.outcomes);
             published.failures.extend(result.failures);
             published.unwritten.extend(result.unwritten);
-            published.awaiting.extend(result.awaiting);
+            published.awaiting += result.awaiting;
             published.exposed.extend(result.exposed);
             published.passed_over.extend(result.passed_over);
         }

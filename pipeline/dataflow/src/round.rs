@@ -15,6 +15,8 @@ use crate::cluster::Cluster;
 use crate::cluster::totals::Totals;
 use crate::drive::{Driven, Workers, serve_epochs};
 use crate::error::PipelineError;
+use crate::narrate::asking::Outcome;
+use crate::narrate::awaiting::Askers;
 use crate::plan::Epochs;
 use crate::publish::PublishedEpoch;
 use crate::report::{CompactedTotals, Report};
@@ -38,12 +40,12 @@ impl Round {
     /// # Errors
     /// Those of [`index_lake`](crate::index_lake).
     pub async fn follow(self, cluster: &Cluster) -> Result<bool, PipelineError> {
-        let (listing, mut planned) = self.list().await?;
+        let (listing, mut planned, askers) = self.list().await?;
         let plan = self.plan(listing, &mut planned).await?;
         cluster.send_planned(planned);
         let stages = &self.opened.stages;
         let job = self.opening.job(&self.terms);
-        serve_epochs(&job, cluster, stages, plan.epochs).await?;
+        serve_epochs(&job, cluster, stages, plan.epochs, askers).await?;
         stages.kept.finish().await?;
         if let Some(narrations) = &stages.narrations {
             narrations.finish().await?;
@@ -58,14 +60,16 @@ impl Round {
     /// Those of [`index_lake`](crate::index_lake).
     pub async fn carry_out(self, kept: &mut Option<Workers>) -> Result<Report, PipelineError> {
         self.check_filters()?;
-        let (listing, mut planned) = self.list().await?;
+        let (listing, mut planned, askers) = self.list().await?;
         let part = listing.part.clone();
         let plan = self.plan(listing, &mut planned).await?;
         self.check_scope(&plan)?;
         let (epochs, mut account) = self.all_planned(plan, planned, part).await?;
+        let epochs = (epochs, askers);
         let (driven, followers) = self.drive(epochs, kept, &mut account).await?;
-        let mut stopped = self.is_cut_short(driven.left, &mut account.notes);
-        self.note_what_was_published(&driven.published, &mut account);
+        let narrated = self.narrated(&followers);
+        let mut stopped = self.is_cut_short(driven.left, &narrated, &mut account.notes);
+        self.note_what_was_published(&driven.published, &narrated, &mut account);
         let mut compacted = None;
         if !stopped && self.opening.options.compact && self.has_published().await {
             match self.unless_stopped(self.compact(&mut account.notes)).await {
@@ -77,7 +81,7 @@ impl Round {
             }
         }
         let mut report = self.report(account, driven.published).await;
-        self.count(&mut report, &followers);
+        self.count(&mut report, followers);
         if let Some(compacted) = compacted {
             report.snapshot = compacted.snapshot;
             report.compacted = Some(totals(&compacted));
@@ -87,17 +91,18 @@ impl Round {
     }
 
     /// Drives the plan's epochs through the dataflow until they are published, and ends what ran
-    /// beside it.
+    /// beside it. Gives what the followers did.
     async fn drive(
         &self,
-        epochs: Epochs,
+        (epochs, askers): (Epochs, Askers),
         kept: &mut Option<Workers>,
         account: &mut Account,
     ) -> Result<(Driven, Totals), PipelineError> {
         let stages = &self.opened.stages;
         let workers = self.workers(kept)?;
         let progress = &self.opening.progress;
-        let driven = workers.round(Arc::clone(stages), epochs, progress).await?;
+        let round = workers.round(Arc::clone(stages), epochs, askers, progress);
+        let driven = round.await?;
         if driven.left == 0 {
             let is_partial = account.part.is_partial();
             let failed = self.to_remember(account, &driven.published, is_partial);
@@ -125,27 +130,40 @@ impl Round {
         Ok((driven, followers))
     }
 
+    /// What came of asking models.
+    fn narrated(&self, followers: &Totals) -> Outcome {
+        let mut narrated = self.opening.totals(&self.opened.stages).narrated;
+        narrated.add(followers.narrated.clone());
+        narrated
+    }
+
     /// Whether the run was stopped before it came to its end, with so many epochs left.
-    fn is_cut_short(&self, left: usize, notes: &mut Vec<String>) -> bool {
+    fn is_cut_short(&self, left: usize, narrated: &Outcome, notes: &mut Vec<String>) -> bool {
         if left > 0 {
             return true;
         }
-        let asking = self.opened.stages.asking.as_ref();
-        let asking = asking.filter(|_| self.opening.options.stop.is_cancelled());
-        let Some(asking) = asking else {
+        if !self.opening.options.stop.is_cancelled() {
             return false;
-        };
-        if asking.is_wanted() {
-            notes.push("stopped before a column was narrated: all tables are searchable by names; the same command goes on".into());
-            return true;
         }
-        let outcome = asking.outcome();
-        outcome.unasked > 0 && !outcome.given_up
+        if narrated.not_begun && narrated.unasked == 0 {
+            let which = match narrated.narrated {
+                0 => "a column was",
+                _ => "all columns were",
+            };
+            notes.push(format!("stopped before {which} narrated: all tables are searchable by names; the same command goes on"));
+        }
+        narrated.not_begun || (narrated.unasked > 0 && !narrated.given_up)
     }
 
     /// What is to be said of the tables that were published.
-    fn note_what_was_published(&self, published: &[PublishedEpoch], account: &mut Account) {
-        let narrations = self.narration_notes(published, &account.standing.awaiting);
+    fn note_what_was_published(
+        &self,
+        published: &[PublishedEpoch],
+        narrated: &Outcome,
+        account: &mut Account,
+    ) {
+        let awaiting = &account.standing.awaiting;
+        let narrations = self.narration_notes(published, narrated, awaiting);
         let notes = &mut account.notes;
         notes.extend(narrations);
         notes.extend(Self::privacy_note(published));

@@ -59,12 +59,21 @@ pub struct ShardResult {
     pub failures: Vec<Failure>,
     /// Those of them that stand in no row that was written.
     pub unwritten: Vec<Failure>,
-    /// Tables that await a narration.
-    pub awaiting: Vec<AwaitingTable>,
+    /// How many tables await a narration.
+    pub awaiting: usize,
     /// Sensitive columns whose values the index holds: (table, what they hold).
     pub exposed: Vec<(String, Vec<String>)>,
     /// Files of tables that hold none, or of no table.
     pub passed_over: Vec<(String, Ignored)>,
+}
+
+/// What comes of a shard's batch.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Written {
+    /// What it adds to the next snapshot.
+    Shard(Box<ShardResult>),
+    /// A table of it that awaits a narration.
+    Awaits(Box<AwaitingTable>),
 }
 
 /// What happened to a table.
@@ -247,7 +256,7 @@ impl SegmentWriter {
         &self,
         epoch: Epoch,
         batch: ShardBatch,
-    ) -> Result<Vec<ShardResult>, PipelineError> {
+    ) -> Result<Vec<Written>, PipelineError> {
         let start = Instant::now();
         let mut result = ShardResult {
             epoch,
@@ -255,9 +264,11 @@ impl SegmentWriter {
         };
         let mut rows: Vec<TableRecord> = Vec::new();
         let mut tables: Vec<TableBlocks> = Vec::new();
+        let mut awaiting: Vec<AwaitingTable> = Vec::new();
         let shard = Shard(batch.shard);
         let _held: Vec<Held> = batch.tables.iter().map(|it| it.held.clone()).collect();
-        for table in batch.tables {
+        for mut table in batch.tables {
+            awaiting.extend(table.awaits.take());
             let (row, blocks) = result.take_in(table);
             rows.extend(row);
             tables.extend(blocks);
@@ -266,7 +277,8 @@ impl SegmentWriter {
             self.write_segment(shard, tables, &mut rows, &mut result)
                 .await?;
         }
-        for table in &mut result.awaiting {
+        result.awaiting = awaiting.len();
+        for table in &mut awaiting {
             let row = rows
                 .iter()
                 .find(|row| row.name == table.name && !row.removed);
@@ -285,7 +297,9 @@ impl SegmentWriter {
             result.catalog = Some(Wire(self.index.put_catalog(shard, &rows).await?));
         }
         self.progress.add_write_time(start.elapsed());
-        Ok(vec![result])
+        let awaiting = awaiting.into_iter().map(|it| Written::Awaits(Box::new(it)));
+        let shard = Written::Shard(Box::new(result));
+        Ok(std::iter::once(shard).chain(awaiting).collect())
     }
 
     /// Builds and uploads the segment of these tables, and says in their rows where they are.
@@ -336,7 +350,6 @@ impl ShardResult {
         let unwritten = table.failures.iter().filter(is_unwritten);
         self.unwritten.extend(unwritten.cloned());
         self.failures.extend(table.failures);
-        self.awaiting.extend(table.awaits);
         let Some(WireRow(mut row)) = table.row else {
             return (None, None);
         };

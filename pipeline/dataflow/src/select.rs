@@ -36,13 +36,8 @@ pub enum Work {
         /// The groups under which the tables were published before this run.
         published: Vec<GroupId>,
     },
-    /// Likewise tables that this run has found to await narrations, which have come since.
-    Answered {
-        /// Their group.
-        group: GroupId,
-        /// The tables, with where this run has published them.
-        tables: Vec<AwaitingTable>,
-    },
+    /// Likewise a table that this run has found to await narrations, which have come since.
+    Answered(Box<AwaitingTable>),
 }
 
 impl Work {
@@ -50,10 +45,8 @@ impl Work {
     pub fn group(&self) -> GroupId {
         match self {
             Self::Describe(plan) => plan.0.id,
-            Self::Remove(group)
-            | Self::Restate(group)
-            | Self::Narrate { group, .. }
-            | Self::Answered { group, .. } => *group,
+            Self::Answered(table) => table.group,
+            Self::Remove(group) | Self::Restate(group) | Self::Narrate { group, .. } => *group,
         }
     }
 }

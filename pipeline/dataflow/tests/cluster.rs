@@ -1,5 +1,5 @@
-//! Processes that meet among strangers, and narrations of a run that several share: asked by the
-//! leader, kept by whoever has them.
+//! Processes that meet among strangers, and narrations of a run that several share: each asks for
+//! its part, and keeps what it has.
 //!
 //! The other tests of this folder run with several processes too, with `LIMN_LAB_PROCESSES=2`, and
 //! with a key, with `LIMN_LAB_KEY=FILE`.
@@ -8,12 +8,15 @@ use crate::common;
 
 use std::io::Write;
 use std::net::TcpStream;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use common::Lab;
-use common::fake_narrator::{FakeNarrator, narration_of};
-use common::narrated::{everything, narrated, narrated_by, narrations, shop};
-use limn_pipeline::{CancellationToken, Cluster, ClusterOptions, PipelineError};
+use common::fake_narrator::{Event, FakeNarrator, narration_of};
+use common::narrated::{everything, narrated, narrated_by, narration_count, narrations, shop};
+use limn_pipeline::{
+    CancellationToken, Cluster, ClusterOptions, Narrate, NarrateWith, PipelineError,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_is_asked_the_same_by_one_process_and_by_three() {
@@ -32,6 +35,131 @@ async fn a_model_is_asked_the_same_by_one_process_and_by_three() {
         found.push((asked, embedded, everything(&lab).await));
     }
     assert_eq!(found[0], found[1]);
+}
+
+/// A lake of 40 tables of 20 schemas, for three processes with models of their own.
+async fn of_three(lab: &mut Lab, models: &[Option<Arc<FakeNarrator>>; 3]) {
+    (lab.processes, lab.options.workers) = (3, 2);
+    for table in 0..40 {
+        let schema = table % 20;
+        let text = format!("a{schema},b{schema}\n{table},2\n");
+        lab.put(&format!("d{table:02}/t.csv"), &text).await;
+    }
+    lab.options.narrate = Narrate::Llm;
+    let narrators = models.iter().map(|it| Some(NarrateWith::new(it.clone()?)));
+    lab.narrators = narrators.collect();
+    lab.options.narrator.clone_from(&lab.narrators[0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_process_asks_its_model_for_its_part_of_the_schemas() {
+    let mut alone = Lab::new();
+    let model = || Some(FakeNarrator::new().shared());
+    of_three(&mut alone, &[model(), model(), model()]).await;
+    alone.processes = 1;
+    alone.run().await;
+    let expected = everything(&alone).await;
+
+    for models in [[model(), model(), model()], [model(), None, model()]] {
+        let mut lab = Lab::new();
+        of_three(&mut lab, &models).await;
+        let begun = Instant::now();
+        let report = lab.run().await;
+        assert_eq!((narrated(&report), report.tables.added), (40, 40));
+        assert_eq!(report.model.prompt_tokens, 40 * 40);
+        assert!(report.seconds.narrate > 0.0 && report.notes.is_empty());
+        // An epoch of tables that were narrated need not wait until more are.
+        let after = lab.options.narrator.as_ref().unwrap().batch_after;
+        assert!(begun.elapsed() < after, "{:?}", begun.elapsed());
+        let asked: Vec<_> = models.iter().flatten().map(|it| it.take_asked()).collect();
+        // Both columns of a schema are asked of one model, all once.
+        let halves = |asked: &[String]| {
+            asked
+                .iter()
+                .all(|it| !it.starts_with('a') || asked.contains(&it.replace('a', "b")))
+        };
+        assert!(
+            asked.iter().all(|it| !it.is_empty() && halves(it)),
+            "{asked:?}"
+        );
+        let mut all = asked.concat();
+        all.sort();
+        all.dedup();
+        assert_eq!((all.len(), asked.concat().len()), (40, 40));
+        assert_eq!(everything(&lab).await, expected);
+        lab.run_is_idle().await;
+        assert!(models.iter().flatten().all(|it| it.take_asked().is_empty()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn models_of_all_processes_fail_and_are_reported_once() {
+    let model = || {
+        let model = FakeNarrator::new();
+        model.failing.lock().unwrap().insert("*".into());
+        Some(model.shared())
+    };
+    let models = [model(), model(), model()];
+    let mut lab = Lab::new();
+    of_three(&mut lab, &models).await;
+    let report = lab.run().await;
+    assert_eq!((narrated(&report), report.tables.added), (0, 40));
+    assert_eq!(report.model.failed_columns, 40, "{report:?}");
+    assert_eq!(report.notes.len(), 1, "{:?}", report.notes);
+    for model in models.iter().flatten() {
+        model.failing.lock().unwrap().clear();
+        model.take_asked();
+    }
+    let report = lab.run().await;
+    assert_eq!((narrated(&report), report.model.failed_columns), (40, 0));
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_of_the_leader_ends_the_asking_of_all() {
+    for (stopped_by, stopped_at) in [(0, 0), (0, 3), (2, 1)] {
+        let mut lab = Lab::new();
+        let models = [0, 1, 2].map(|process| {
+            let mut model = FakeNarrator::new();
+            model.takes = Duration::from_millis(200);
+            let stop = lab.options.stop.clone();
+            model.event = (process == stopped_by).then(|| -> Event {
+                Box::new(move |number| {
+                    if number == stopped_at {
+                        stop.cancel();
+                    }
+                })
+            });
+            Some(model.shared())
+        });
+        of_three(&mut lab, &models).await;
+        let report = lab.run().await;
+        let asked: usize = models
+            .iter()
+            .flatten()
+            .map(|it| it.take_asked().len())
+            .sum();
+        assert!(report.stopped && asked < 40, "{asked}: {report:?}");
+        assert_eq!(
+            narrated(&report),
+            narration_count(&lab).await,
+            "what came is kept"
+        );
+        assert_eq!(
+            (report.tables.added, report.notes.len()),
+            (40, 1),
+            "{:?}",
+            report.notes
+        );
+        let first = narrated(&report);
+        lab.options.stop = CancellationToken::new();
+        for model in models.iter().flatten() {
+            model.take_asked();
+        }
+        let report = lab.run().await;
+        assert_eq!((narrated(&report), report.stopped), (40 - first, false));
+        lab.run_is_idle().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use common::fake_narrator::{FakeNarrator, narration_of};
 use common::narrated::{
-    dozen, everything, narrated, narrated_by, narration_files, narrations, records, sharing, shop,
+    dozen, everything, narrated, narrated_by, narrated_by_one, narration_files, narrations,
+    records, sharing, shop,
 };
 use common::{Lab, seen};
 
@@ -44,7 +45,8 @@ async fn a_second_run_narrates_nothing_and_writes_nothing() {
             .any(|text| text.contains("order id: Holds di_redro. buyer: Holds reyub.")),
         "{texts:?}"
     );
-    assert_eq!(narration_files(&lab).await, 1, "the run's files are merged");
+    let files = narration_files(&lab).await;
+    assert!(files <= lab.processes, "a process's files are merged");
     fake.take_asked();
     lab.run_is_idle().await;
     // A new table of a known schema, and rows that change, ask for nothing.
@@ -216,7 +218,7 @@ async fn narrated_tables_are_published_while_others_wait() {
     let mut fake = FakeNarrator::new();
     fake.takes = Duration::from_millis(30);
     let fake = fake.shared();
-    narrated_by(&mut lab, &fake);
+    narrated_by_one(&mut lab, &fake);
     lab.options.narrator.as_mut().unwrap().batch_after = Duration::ZERO;
     let report = lab.run().await;
     assert!(report.snapshot > 3, "several batches: {report:?}");

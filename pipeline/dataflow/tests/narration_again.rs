@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use common::fake_narrator::{FakeNarrator, narration_of};
 use common::narrated::{
-    dozen, everything, narrated, narrated_by, narration_count, narrations, records, shop,
+    dozen, everything, narrated, narrated_by, narrated_by_one, narration_count, narrations,
+    records, shop,
 };
 use common::{Lab, Watched};
 use limn_models::{Embedder, HashedWords};
@@ -122,7 +123,7 @@ async fn a_model_that_always_fails_is_given_up() {
     }
     let fake = FakeNarrator::new().shared();
     fake.failing.lock().unwrap().insert("*".into());
-    narrated_by(&mut lab, &fake);
+    narrated_by_one(&mut lab, &fake);
     let report = lab.run().await;
     assert_eq!((report.tables.added, report.tables.failed), (60, 0));
     let asked = fake.take_asked().len();
@@ -243,7 +244,7 @@ async fn a_damaged_narration_file_ends_the_run_with_the_remedy() {
     use futures::StreamExt;
     let mut lab = Lab::new();
     shop(&lab).await;
-    narrated_by(&mut lab, &FakeNarrator::new().shared());
+    narrated_by_one(&mut lab, &FakeNarrator::new().shared());
     lab.run().await;
     let mut files = lab.index.store.list("cache/narrations");
     let path = files.next().await.unwrap().unwrap().path;
@@ -286,7 +287,7 @@ async fn a_stopped_run_keeps_what_was_narrated_and_is_resumed() {
             }
         }));
         let fake = fake.shared();
-        narrated_by(&mut lab, &fake);
+        narrated_by_one(&mut lab, &fake);
         let report = lab.run().await;
         let asked = fake.take_asked().len() as u64;
         let first = narrated(&report);

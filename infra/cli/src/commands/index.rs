@@ -18,7 +18,7 @@ use limn_store::Store;
 use crate::Outcome;
 use crate::args::{IndexArgs, ModelOptions, NarrateArg, RunArgs, UpdateArgs};
 use crate::commands::cluster::Part;
-use crate::commands::processes::{self, stop_when_unwatched};
+use crate::commands::processes::{self, is_watched, stop_when_unwatched};
 use crate::commands::{embedder, known, language_model, print_json, warn_passed_over};
 use crate::interrupt::stop_when_interrupted;
 use crate::progress::{IndexBars, say};
@@ -49,7 +49,8 @@ pub async fn run(args: IndexArgs) -> anyhow::Result<Outcome> {
     run_over(&args.lake, &args.run, defaults).await
 }
 
-/// The part of a process that another one leads. It reports nothing and needs no language model.
+/// The part of a process that another one leads. It reports nothing. Where processes are started on
+/// one machine, the first asks the language model for all: its weights are in memory once.
 async fn follow_over(
     location: &str,
     args: &RunArgs,
@@ -61,13 +62,19 @@ async fn follow_over(
         stop,
         ..RunOptions::default()
     };
-    let options = options(args, defaults)?;
+    let mut options = options(args, defaults)?;
     let opening = async {
+        let narrator = match is_watched() {
+            true => None,
+            false => narrator(args).await?,
+        };
         let devices = language_model::devices(args.model.device).await?;
-        embedder(&args.embedder, args.embedder_dimensions, devices).await
+        let embedder = embedder(&args.embedder, args.embedder_dimensions, devices);
+        anyhow::Ok((narrator, embedder.await?))
     };
-    let embedder = options.stop.run_until_cancelled(opening).await;
-    let embedder = embedder.ok_or(PipelineError::Stopped)??;
+    let opened = options.stop.run_until_cancelled(opening).await;
+    let (narrator, embedder) = opened.ok_or(PipelineError::Stopped)??;
+    options.narrator = narrator;
     let progress = Arc::new(Progress::default());
     let followed = follow(lake, index, embedder, options, cluster, progress).await?;
     Ok(if followed.stopped {

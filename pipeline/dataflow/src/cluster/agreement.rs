@@ -21,7 +21,7 @@ impl Terms {
         format!("{:016x}", xxhash_rust::xxh3::xxh3_64(contexts.as_bytes()))
     }
 
-    /// Checks that a follower has the leader's options. The language model is the leader's alone.
+    /// Checks that a follower has the leader's options. It need not have the language model.
     ///
     /// # Errors
     /// What differs.

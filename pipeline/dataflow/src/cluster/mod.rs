@@ -1,9 +1,9 @@
 //! Several processes, one dataflow.
 //!
 //! Each process lists and plans its share of the lake ([`crate::share`]), and knows what the index
-//! has of it. Process 0 leads: it assigns the folders of the lake, drives, publishes, asks the
-//! language model and makes the report. The others follow: they feed what they have of each epoch
-//! that it begins.
+//! has of it. Process 0 leads: it assigns the folders of the lake, drives, publishes and makes
+//! the report. The others follow: they feed what they have of each epoch that it begins. Each that
+//! has the language model asks it for its part of the schemas.
 //! Reads, texts, vectors and segments are spread over all workers by stable hashes, and so are the
 //! vectors that are known of texts over the processes ([`crate::known_vectors`]).
 //!
@@ -209,7 +209,7 @@ impl Cluster {
             other => Err(other),
         });
         let mut all = Totals::default();
-        totals.await.iter().for_each(|it| all.add(it));
+        totals.await.into_iter().for_each(|it| all.add(it));
         all
     }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::narrate::asking::Outcome;
 use crate::report::{ByteTotals, RequestTotals};
 
 /// What one process did.
@@ -25,11 +26,15 @@ pub struct Totals {
     pub embed_span: f64,
     /// Seconds spent building and writing segments, summed over concurrent writes.
     pub write: f64,
+    /// Seconds that the language model was busy.
+    pub narrate: f64,
+    /// What came of asking it.
+    pub narrated: Outcome,
 }
 
 impl Totals {
     /// Adds what another process did at the same time.
-    pub fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: Self) {
         self.files_read += other.files_read;
         self.requests.list += other.requests.list;
         self.requests.get += other.requests.get;
@@ -44,5 +49,7 @@ impl Totals {
         // Their clocks have no common begin; they embed at the same time, more or less.
         self.embed_span = self.embed_span.max(other.embed_span);
         self.write += other.write;
+        self.narrate += other.narrate;
+        self.narrated.add(other.narrated);
     }
 }

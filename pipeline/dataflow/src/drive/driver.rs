@@ -3,21 +3,21 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{self, TryRecvError};
-use std::time::Instant;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 use timely::worker::Worker;
 use tokio::sync::oneshot;
 
 use super::graph::GraphDriver;
+use super::narrating::Narrating;
 use super::sleep::step;
 use crate::changes::Epoch;
-use crate::job::{Inputs, Job, Stages};
-use crate::narrate::awaiting::Answered;
+use crate::inputs::Inputs;
+use crate::job::{Job, Stages};
 use crate::plan::Epochs;
 use crate::progress::Progress;
 use crate::publish::PublishedEpoch;
-use crate::select::Work;
 
 /// What came of the epochs.
 #[derive(Debug, Default)]
@@ -44,19 +44,20 @@ pub(super) struct Driver<'a> {
     stages: &'a Stages,
     graph: &'a mut GraphDriver,
     next: Epoch,
+    /// Tables that await a narration.
+    awaiting: usize,
     /// Set when the lake's own epochs are published.
-    narrating: Option<Narrating>,
+    late: Option<Late>,
     driven: Driven,
 }
 
-/// The second part of a round: the model is asked, and what it has answered is fed.
-struct Narrating {
-    /// Groups all of whose narrations have come.
-    answered: Option<mpsc::Receiver<Answered>>,
-    /// Those that are not fed yet, and how many tables they have.
-    ready: Vec<Answered>,
-    tables: usize,
-    last_fed: Instant,
+/// The second part of a round: models are asked, and the tables that they have narrated are fed, by
+/// this process and others.
+struct Late {
+    /// What this process feeds, if it asks a model.
+    narrating: Option<Narrating>,
+    /// When the last epoch of such tables began.
+    begun: Instant,
 }
 
 impl<'a> Driver<'a> {
@@ -73,7 +74,8 @@ impl<'a> Driver<'a> {
             stages,
             graph,
             next: 0,
-            narrating: None,
+            awaiting: 0,
+            late: None,
             driven: Driven::default(),
         }
     }
@@ -105,12 +107,10 @@ impl<'a> Driver<'a> {
             let lake_is_published = round.epochs.left() == 0 && self.under_way() == 0;
             // Whatever is published was reported before the frontier passed it.
             self.take_in(published);
-            if lake_is_published && self.narrating.is_none() {
-                self.narrating = Some(self.start_narrating());
+            if lake_is_published && self.late.is_none() {
+                self.late = Some(self.begin_narrating());
             }
-            if self.under_way() < in_flight {
-                self.feed_narrated(progress);
-            }
+            self.feed_narrated(in_flight, progress);
             let done = self.next.saturating_sub(self.under_way());
             progress.epochs_done.store(done, Ordering::Relaxed);
             if self.job.fatal.is_set() || (self.narrating_is_over() && self.under_way() == 0) {
@@ -122,56 +122,63 @@ impl<'a> Driver<'a> {
         (self.driven, round.done)
     }
 
-    /// The lake is published: the snapshot may say so, and the model is asked for what is wanted.
-    fn start_narrating(&self) -> Narrating {
-        let asking = self.stages.asking.as_ref();
-        let asking = asking.filter(|asking| {
-            asking.is_wanted() && !self.job.fatal.is_set() && !self.job.stop.is_cancelled()
-        });
-        Narrating {
-            answered: asking.map(|asking| {
-                let committer = Arc::clone(&self.stages.committer);
-                let (joins, fatal) = (Arc::clone(&self.job.joins), Arc::clone(&self.job.fatal));
-                self.job.runtime.spawn(async move {
-                    if let Err(error) = committer.finish(None, &joins).await {
-                        fatal.set(error);
-                    }
-                });
-                asking.start(&self.job.runtime)
-            }),
-            ready: Vec::new(),
-            tables: 0,
-            last_fed: Instant::now(),
+    /// The lake is published: the snapshot may say so, and models are asked for what is wanted.
+    fn begin_narrating(&mut self) -> Late {
+        let is_wanted = self.awaiting > 0 && self.stages.asking.is_some();
+        let mut narrating = None;
+        if is_wanted && !self.job.fatal.is_set() && !self.job.stop.is_cancelled() {
+            let committer = Arc::clone(&self.stages.committer);
+            let (joins, fatal) = (Arc::clone(&self.job.joins), Arc::clone(&self.job.fatal));
+            self.job.runtime.spawn(async move {
+                if let Err(error) = committer.finish(None, &joins).await {
+                    fatal.set(error);
+                }
+            });
+            self.inputs.begin_narrating();
+            let asking = self.stages.asking.as_ref();
+            narrating = asking.map(|it| Narrating::start(it, &self.job.runtime));
+        } else {
+            self.inputs.clock = None;
+        }
+        self.inputs.late_fed.set(0);
+        Late {
+            narrating,
+            begun: Instant::now(),
         }
     }
 
-    /// Feeds the groups whose narrations have come, when there are enough or it has been long
-    /// enough.
-    fn feed_narrated(&mut self, progress: &Progress) {
-        let (Some(narrating), Some(asking)) = (&mut self.narrating, &self.stages.asking) else {
+    /// Feeds the tables whose narrations have come, and begins an epoch of them when processes have
+    /// fed enough or it has been long enough.
+    fn feed_narrated(&mut self, in_flight: u64, progress: &Progress) {
+        let is_stopped = self.job.stop.is_cancelled();
+        let has_room = self.under_way() < in_flight;
+        let Some(late) = &mut self.late else {
             return;
         };
-        while let Some(answered) = &narrating.answered {
-            match answered.try_recv() {
-                Ok(group) => {
-                    narrating.tables += group.tables.len();
-                    narrating.ready.push(group);
-                }
-                Err(TryRecvError::Empty) => break,
-                Err(TryRecvError::Disconnected) => narrating.answered = None,
-            }
+        if is_stopped {
+            // So all learn of it.
+            self.inputs.clock = None;
         }
-        let cuts = asking.cuts();
-        let due = narrating.answered.is_none()
-            || narrating.tables >= cuts.batch_tables
-            || narrating.last_fed.elapsed() >= cuts.batch_after;
-        if narrating.ready.is_empty() || !due {
+        if let Some(narrating) = &mut late.narrating {
+            narrating.feed(&mut self.inputs);
+        }
+        if late.narrating.as_ref().is_none_or(Narrating::is_over) {
+            self.inputs.late = None;
+        }
+        let (batch_tables, batch_after) = match &self.stages.asking {
+            Some(asking) => (asking.cuts().batch_tables, asking.cuts().batch_after),
+            None => (0, Duration::ZERO),
+        };
+        let fed = self.inputs.late_fed.get();
+        let is_enough = fed >= batch_tables || late.begun.elapsed() >= batch_after;
+        if fed == 0 || !has_room || !(is_enough || self.inputs.late_done.done()) {
             return;
         }
-        for Answered { group, tables } in narrating.ready.drain(..) {
-            self.inputs.late.send(Work::Answered { group, tables });
+        self.inputs.late_fed.set(0);
+        late.begun = Instant::now();
+        if let Some(narrating) = &mut late.narrating {
+            narrating.next_epoch();
         }
-        (narrating.tables, narrating.last_fed) = (0, Instant::now());
         Progress::add(&progress.epochs_planned, 1);
         self.next += 1;
         self.inputs.advance_to(self.next);
@@ -186,29 +193,16 @@ impl<'a> Driver<'a> {
         })
     }
 
-    /// Keeps what was published; tables of the lake's epochs that await a narration are wanted.
+    /// Keeps what was published.
     fn take_in(&mut self, published: &mpsc::Receiver<PublishedEpoch>) {
-        for mut epoch in published.try_iter() {
-            match (&self.stages.asking, &self.narrating) {
-                (Some(asking), None) => {
-                    for table in epoch.awaiting.drain(..) {
-                        asking.want(table);
-                    }
-                }
-                // This run asks no model for them: they are only counted.
-                _ => {
-                    for table in &mut epoch.awaiting {
-                        (table.row, table.segment) = (None, None);
-                    }
-                }
-            }
+        for epoch in published.try_iter() {
+            self.awaiting += epoch.awaiting;
             self.driven.published.push(epoch);
         }
     }
 
+    /// Whether no process feeds any more.
     fn narrating_is_over(&self) -> bool {
-        self.narrating
-            .as_ref()
-            .is_some_and(|narrating| narrating.answered.is_none() && narrating.ready.is_empty())
+        self.late.is_some() && self.inputs.late_done.done() && self.inputs.late_fed.get() == 0
     }
 }

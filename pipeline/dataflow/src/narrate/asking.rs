@@ -1,8 +1,8 @@
 //! Asking the model: the columns that are wanted, distinct, as many at once as the model likes.
 //!
 //! One task goes through the contexts, those that the most tables share first, and keeps
-//! [`concurrency`](limn_models::LanguageModel::concurrency) prompts under way. When all that a
-//! group of tables waits for has been answered, the group goes to the driver, which feeds it into
+//! [`concurrency`](limn_models::LanguageModel::concurrency) prompts under way. When all columns of a
+//! table have been answered, the table goes to the first worker of the process, which feeds it into
 //! the dataflow again.
 //!
 //! An answer that fails costs its column only, for this run. A model that fails every time is not
@@ -16,12 +16,13 @@ use limn_segment::NarrationRecord;
 use limn_summary::narration::{
     NARRATION_STOP, NARRATION_TOKENS, PromptBudget, parse_narration, schema_prompts,
 };
+use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Duration, Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::awaiting::{Answered, AwaitingTable};
+use super::awaiting::AwaitingTable;
 use super::store::NarrationStore;
 use super::wanted::{Open, Wanted};
 use super::{ContextId, context_of};
@@ -41,7 +42,7 @@ const GRACE: Duration = Duration::from_millis(50);
 /// to read costs itself only.
 const FAILING_CONTEXTS: usize = 8;
 
-/// Asks a model for what is wanted; shared by a run.
+/// Asks a model for what is wanted; shared by a process of a run.
 pub struct Asking {
     with: NarrateWith,
     store: Arc<NarrationStore>,
@@ -50,7 +51,8 @@ pub struct Asking {
     stop: CancellationToken,
     /// The model once it is open, with what it had done before.
     opened: OnceCell<(Arc<dyn LanguageModel>, Usage)>,
-    wanted: Mutex<Wanted>,
+    /// None once it is asked for.
+    wanted: Mutex<Option<Wanted>>,
     outcome: Mutex<Outcome>,
 }
 
@@ -78,7 +80,7 @@ impl InARow {
 }
 
 /// What came of asking.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Columns that the model answered for, with or without a description.
     pub narrated: u64,
@@ -94,6 +96,8 @@ pub struct Outcome {
     pub unasked: u64,
     /// …because the model failed every time, not because the run was stopped.
     pub given_up: bool,
+    /// Tables await narrations that were never asked for: the run was stopped before.
+    pub not_begun: bool,
 }
 
 /// One answer: where it belongs and what it is.
@@ -125,7 +129,7 @@ impl Asking {
             progress,
             fatal,
             stop,
-            wanted: Mutex::default(),
+            wanted: Mutex::new(Some(Wanted::default())),
             outcome: Mutex::default(),
         }
     }
@@ -138,7 +142,9 @@ impl Asking {
     /// What came of it so far.
     pub fn outcome(&self) -> Outcome {
         let outcome = self.outcome.lock();
-        outcome.unwrap_or_else(PoisonError::into_inner).clone()
+        let mut outcome = outcome.unwrap_or_else(PoisonError::into_inner).clone();
+        outcome.not_begun = self.wanted().as_ref().is_some_and(|it| !it.is_empty());
+        outcome
     }
 
     /// Seconds that the model was busy.
@@ -160,23 +166,29 @@ impl Asking {
         Ok(model)
     }
 
-    fn wanted(&self) -> MutexGuard<'_, Wanted> {
+    fn wanted(&self) -> MutexGuard<'_, Option<Wanted>> {
         self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a published table, to be described again when its columns are narrated.
+    /// Notes a published table, to be described again when its columns are narrated. Once what was
+    /// noted is asked for, others are for another run.
     pub fn want(&self, table: AwaitingTable) {
-        self.wanted().add(table);
+        if let Some(wanted) = &mut *self.wanted() {
+            wanted.add(table);
+        }
     }
 
-    /// Whether anything was noted that was not asked for yet.
-    pub fn is_wanted(&self) -> bool {
-        !self.wanted().is_empty()
+    /// Asks for no more than is under way.
+    pub fn stop(&self) {
+        self.stop.cancel();
     }
 
-    /// Starts asking for what was noted. Groups are sent when all that they wait for was answered;
+    /// Starts asking for what was noted. Tables are sent when all that they wait for was answered;
     /// the channel ends when there is nothing left to ask.
-    pub fn start(self: &Arc<Self>, runtime: &tokio::runtime::Handle) -> mpsc::Receiver<Answered> {
+    pub fn start(
+        self: &Arc<Self>,
+        runtime: &tokio::runtime::Handle,
+    ) -> mpsc::Receiver<AwaitingTable> {
         let (send, receive) = mpsc::channel();
         let asking = Arc::clone(self);
         let fatal = Arc::clone(&self.fatal);
@@ -195,8 +207,11 @@ impl Asking {
         receive
     }
 
-    async fn ask(&self, ready: &mpsc::Sender<Answered>) -> Result<(), PipelineError> {
-        let wanted = std::mem::take(&mut *self.wanted());
+    async fn ask(&self, ready: &mpsc::Sender<AwaitingTable>) -> Result<(), PipelineError> {
+        let wanted = self.wanted().take().unwrap_or_default();
+        if wanted.is_empty() {
+            return Ok(());
+        }
         self.store.refresh().await?;
         self.store.retain(&wanted.contexts().collect());
         let mut open = Open::of(wanted, &self.store, ready);
@@ -378,6 +393,18 @@ fn answered(answer: Result<Answer, JoinError>) -> Result<Answer, PipelineError> 
 }
 
 impl Outcome {
+    /// Adds what came of asking in another process.
+    pub fn add(&mut self, other: Self) {
+        self.narrated += other.narrated;
+        self.prompt_tokens += other.prompt_tokens;
+        self.generated_tokens += other.generated_tokens;
+        self.failed += other.failed;
+        self.error = self.error.take().or(other.error);
+        self.unasked += other.unasked;
+        self.given_up |= other.given_up;
+        self.not_begun |= other.not_begun;
+    }
+
     /// Columns that have no answer because of the model.
     pub fn lost(&self) -> u64 {
         self.failed + if self.given_up { self.unasked } else { 0 }

@@ -10,6 +10,7 @@ use limn_profile::text::counted;
 use super::state::Round;
 use crate::cluster::totals::Totals;
 use crate::known_failures::KnownFailures;
+use crate::narrate::asking::Outcome as Narrated;
 use crate::planned::Planned;
 use crate::publish::PublishedEpoch;
 use crate::published::Standing;
@@ -103,14 +104,15 @@ impl Round {
     pub(super) fn narration_notes(
         &self,
         epochs: &[PublishedEpoch],
+        narrated: &Narrated,
         awaiting: &[String],
     ) -> Vec<String> {
         let Some(narrations) = &self.opened.stages.narrations else {
             return Vec::new();
         };
         let model = &narrations.narrator().model;
-        if let Some(asking) = &self.opened.stages.asking {
-            return asking.outcome().notes(model);
+        if self.opened.stages.asking.is_some() {
+            return narrated.notes(model);
         }
         // Tables of an earlier run that this one left alone, and those of this run.
         let touched: HashSet<&str> = epochs
@@ -120,7 +122,7 @@ impl Round {
             .collect();
         let left = awaiting.iter();
         let left = left.filter(|name| !touched.contains(name.as_str())).count();
-        let new: usize = epochs.iter().map(|epoch| epoch.awaiting.len()).sum();
+        let new: usize = epochs.iter().map(|epoch| epoch.awaiting).sum();
         match left + new {
             0 => {
                 let named = self
@@ -286,19 +288,10 @@ impl Round {
             .tables
             .saturating_sub(tables.changed + tables.removed);
 
-        let asking = self.opened.stages.asking.as_ref();
-        let narrated = asking.map(|asking| asking.outcome()).unwrap_or_default();
         Report {
             snapshot: self.opened.stages.committer.snapshot_number().await,
             tables,
             objects: left_out.counts(listed),
-            model: ModelTotals {
-                narrated_columns: narrated.narrated,
-                failed_columns: narrated.lost(),
-                prompt_tokens: narrated.prompt_tokens,
-                generated_tokens: narrated.generated_tokens,
-                ..ModelTotals::default()
-            },
             failures,
             failed_before,
             notes,
@@ -307,18 +300,23 @@ impl Round {
     }
 
     /// Puts what was read, computed and written into the report, by this process and the followers.
-    pub(super) fn count(&self, report: &mut Report, followers: &Totals) {
+    pub(super) fn count(&self, report: &mut Report, followers: Totals) {
         let mut all = self.opening.totals(&self.opened.stages);
         all.add(followers);
         report.objects.read = all.files_read;
         (report.requests, report.bytes) = (all.requests, all.bytes);
-        report.model.embedded_blocks = all.embedded_blocks;
-        report.model.embedded_tokens = all.embedded_tokens;
-        let asking = self.opened.stages.asking.as_ref();
+        report.model = ModelTotals {
+            narrated_columns: all.narrated.narrated,
+            failed_columns: all.narrated.lost(),
+            prompt_tokens: all.narrated.prompt_tokens,
+            generated_tokens: all.narrated.generated_tokens,
+            embedded_blocks: all.embedded_blocks,
+            embedded_tokens: all.embedded_tokens,
+        };
         report.seconds = Seconds {
             total: self.started.elapsed().as_secs_f64(),
             read: all.read,
-            narrate: asking.map_or(0.0, |asking| asking.seconds()),
+            narrate: all.narrate,
             embed: all.embed,
             embed_span: all.embed_span,
             write: all.write,

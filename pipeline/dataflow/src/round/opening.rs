@@ -12,7 +12,7 @@ use crate::error::PipelineError;
 use crate::filtering::remembered;
 use crate::narrate::successor::try_out_successor;
 use crate::open::{Opened, Opening, root_entries};
-use crate::options::{Narrate, shards};
+use crate::options::{Narrate, NarrateWith, shards};
 use crate::plan::Planner;
 use crate::settings::IndexSettings;
 use crate::share::Assignment;
@@ -151,7 +151,11 @@ impl Round {
             Some(number) => Some(opening.index.snapshot(number).await?),
             None => None,
         };
-        let opened = opening.open(&terms, snapshot, None).await?;
+        let with = opening.options.narrator.clone();
+        let is_asked = |with: &NarrateWith| terms.settings.narrator == Some(with.narrator());
+        let with = with.filter(|with| terms.narrates && is_asked(with));
+        let with = with.map(|with| (with, None));
+        let opened = opening.open(&terms, snapshot, with).await?;
         let planner = planner(&opening, &terms, &opened);
         cluster.agree();
         Ok(Self {

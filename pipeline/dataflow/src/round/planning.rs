@@ -9,6 +9,7 @@ use super::state::Round;
 use crate::error::PipelineError;
 use crate::filtering::selection;
 use crate::listing::Listing;
+use crate::narrate::awaiting::Askers;
 use crate::open::Opening;
 use crate::plan::{Epochs, Plan, plan};
 use crate::planned::{Listed, Planned};
@@ -17,8 +18,9 @@ use crate::report::Failure;
 use crate::scope::Part;
 
 impl Round {
-    /// Lists this process's share of the lake, with what is in its containers and logs.
-    pub(super) async fn list(&self) -> Result<(Listing, Planned), PipelineError> {
+    /// Lists this process's share of the lake, with what is in its containers and logs. Gives also
+    /// which processes have the language model.
+    pub(super) async fn list(&self) -> Result<(Listing, Planned, Askers), PipelineError> {
         let Opening {
             lake,
             index,
@@ -40,6 +42,8 @@ impl Round {
         self.unless_stopped(listing.open_logs(lake, published, &selection))
             .await?;
         let left_out = filtered + listing.members_left_out;
+        let process = self.cluster.as_ref().map_or(0, |it| it.place().0);
+        let asks = self.opened.stages.asking.is_some();
         let planned = Planned {
             listed: objects + filtered,
             filtered: left_out,
@@ -55,6 +59,7 @@ impl Round {
             has_data: listing.objects.iter().any(|it| is_data(it.path)),
             lacks_some: !listing.unlisted.is_empty(),
             known: planned.standing.tables,
+            askers: asks.then_some(process).into_iter().collect(),
             for_others: listing.for_others(),
         };
         let listed = match &self.cluster {
@@ -65,7 +70,7 @@ impl Round {
             self.check_listed(&listing.part, &listed).await?;
         }
         listing.receive(listed.for_others);
-        Ok((listing, planned))
+        Ok((listing, planned, Askers::of(listed.askers)))
     }
 
     /// Plans what this process has to do.

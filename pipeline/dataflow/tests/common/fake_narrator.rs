@@ -11,7 +11,7 @@ use limn_models::{
 };
 
 /// What a [`FakeNarrator`] does when it was asked so often.
-type Event = Box<dyn Fn(usize) + Send + Sync>;
+pub type Event = Box<dyn Fn(usize) + Send + Sync>;
 
 /// Describes a column by its name spelled backwards, and by the number of the prompt if it counts.
 pub struct FakeNarrator {

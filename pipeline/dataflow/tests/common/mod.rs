@@ -12,8 +12,8 @@ use async_trait::async_trait;
 use futures::stream::BoxStream;
 use limn_models::{Embedder, HashedWords, ModelError, ModelId};
 use limn_pipeline::{
-    Cluster, ClusterKey, ClusterOptions, PipelineError, Progress, Report, RunOptions, Trust,
-    follow, index_lake,
+    CancellationToken, Cluster, ClusterKey, ClusterOptions, NarrateWith, PipelineError, Progress,
+    Report, RunOptions, Trust, follow, index_lake,
 };
 use limn_segment::IndexStore;
 use limn_store::Store;
@@ -194,6 +194,8 @@ pub struct Lab {
     /// Processes that share a run; here they are tasks that know of each other only through their
     /// connections. `LIMN_LAB_PROCESSES` sets it for all tests that do not.
     pub processes: usize,
+    /// The language models of followers that do not have that of the options, by their numbers.
+    pub narrators: Vec<Option<NarrateWith>>,
 }
 
 /// What can be said of a table in one line: rows, and whether its newest version is unreadable.
@@ -228,6 +230,7 @@ impl Lab {
             patience: Duration::from_secs(60),
             processes: std::env::var("LIMN_LAB_PROCESSES")
                 .map_or(1, |number| number.parse().unwrap()),
+            narrators: Vec::new(),
         }
     }
 
@@ -276,10 +279,12 @@ impl Lab {
         let leader = places.next();
         let followers: Vec<_> = places
             .map(|place| {
-                let options = RunOptions {
-                    narrator: None,
-                    ..options.clone()
-                };
+                let mut options = options.clone();
+                // The leader alone is asked to stop.
+                options.stop = CancellationToken::new();
+                if let Some(narrator) = self.narrators.get(place.process) {
+                    options.narrator.clone_from(narrator);
+                }
                 let (lake, index) = (self.lake.clone(), index.clone());
                 let (embedder, progress) = (Arc::clone(&embedder), Arc::default());
                 tokio::spawn(async move {

@@ -15,6 +15,12 @@ pub fn narrated_by(lab: &mut Lab, fake: &Arc<FakeNarrator>) {
     lab.options.narrator = Some(NarrateWith::new(fake.clone()));
 }
 
+/// As [`narrated_by`], with a model of one process alone: others ask theirs for their parts.
+pub fn narrated_by_one(lab: &mut Lab, fake: &Arc<FakeNarrator>) {
+    narrated_by(lab, fake);
+    lab.narrators = vec![None; lab.processes];
+}
+
 pub async fn records(lab: &Lab) -> BTreeMap<String, TableRecord> {
     let snapshot = lab.index.newest().await.unwrap().unwrap();
     let records = lab.index.tables(&snapshot, None).await.unwrap();
