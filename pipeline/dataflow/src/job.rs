@@ -27,7 +27,7 @@
 //!   batched            → shard's number, spread over processes first; waits for the epoch, or until
 //!                        there are too many
 //!   segments written     a bundle and a catalog file
-//!     awaiting words   → the process that asks a model for those of their schema, and feeds them late
+//!     tables that await  → the process that asks a model for the words of their schema; fed late
 //!   published          → the first worker, which publishes; waits for the epoch
 //! ```
 
