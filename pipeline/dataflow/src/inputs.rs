@@ -63,12 +63,13 @@ impl Inputs {
 
     /// Feeds work that comes late, at this epoch.
     pub fn feed_late(&mut self, work: Work) {
+        debug_assert!(self.late.is_some(), "work after the last");
         if let Some(late) = &mut self.late {
             late.send(work);
         }
     }
 
-    /// Lets go of what was fed late.
+    /// Lets the driver know of what was fed late.
     pub fn flush_late(&mut self) {
         if let Some(late) = &mut self.late {
             late.flush();

@@ -142,17 +142,14 @@ impl Round {
         if left > 0 {
             return true;
         }
-        if !self.opening.options.stop.is_cancelled() {
-            return false;
-        }
-        if narrated.not_begun && narrated.unasked == 0 {
+        if narrated.not_begun && narrated.stopped == 0 {
             let which = match narrated.narrated {
                 0 => "a column was",
                 _ => "all columns were",
             };
             notes.push(format!("stopped before {which} narrated: all tables are searchable by names; the same command goes on"));
         }
-        narrated.not_begun || (narrated.unasked > 0 && !narrated.given_up)
+        narrated.not_begun || narrated.stopped > 0
     }
 
     /// What is to be said of the tables that were published.

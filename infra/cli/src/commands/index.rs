@@ -66,7 +66,10 @@ async fn follow_over(
     let opening = async {
         let narrator = match is_watched() {
             true => None,
-            false => narrator(args).await?,
+            false => narrator(args).await.unwrap_or_else(|error| {
+                say(&format!("{error:#}: this process asks no language model"));
+                None
+            }),
         };
         let devices = language_model::devices(args.model.device).await?;
         let embedder = embedder(&args.embedder, args.embedder_dimensions, devices);

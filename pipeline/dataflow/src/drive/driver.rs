@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use timely::worker::Worker;
 use tokio::sync::oneshot;
@@ -160,17 +160,20 @@ impl<'a> Driver<'a> {
             self.inputs.clock = None;
         }
         if let Some(narrating) = &mut late.narrating {
+            if is_stopped {
+                narrating.stop();
+            }
             narrating.feed(&mut self.inputs);
         }
         if late.narrating.as_ref().is_none_or(Narrating::is_over) {
             self.inputs.late = None;
         }
-        let (batch_tables, batch_after) = match &self.stages.asking {
-            Some(asking) => (asking.cuts().batch_tables, asking.cuts().batch_after),
-            None => (0, Duration::ZERO),
+        // Where this process asks no model, no other does.
+        let Some(cuts) = self.stages.asking.as_ref().map(|it| it.cuts()) else {
+            return;
         };
         let fed = self.inputs.late_fed.get();
-        let is_enough = fed >= batch_tables || late.begun.elapsed() >= batch_after;
+        let is_enough = fed >= cuts.batch_tables || late.begun.elapsed() >= cuts.batch_after;
         if fed == 0 || !has_room || !(is_enough || self.inputs.late_done.done()) {
             return;
         }

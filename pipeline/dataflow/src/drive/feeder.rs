@@ -44,11 +44,11 @@ impl<'a> Feeder<'a> {
     pub(super) fn feed(mut self, worker: &mut Worker) {
         while !self.job.fatal.is_set() {
             let begun = self.inputs.begun.with_frontier(|it| it.first().copied());
-            match (begun, &self.narrating) {
+            match (begun, &mut self.narrating) {
                 (Some(begun), _) => self.go_on_to(begun),
                 // The driver ends no epoch of the lake before all have fed theirs: there are no
                 // more. Models are asked no further: the run was stopped.
-                (None, Some(_)) => self.stop_narrating(),
+                (None, Some(narrating)) => narrating.stop(),
                 (None, None) => return,
             }
             if self.inputs.may_narrate.get() && self.narrating.is_none() {
@@ -66,14 +66,6 @@ impl<'a> Feeder<'a> {
                 return;
             }
             step(worker, true);
-        }
-    }
-
-    /// What has come is fed still, into the last epoch.
-    fn stop_narrating(&mut self) {
-        if let Some(narrating) = &mut self.narrating {
-            narrating.stop();
-            narrating.next_epoch();
         }
     }
 

@@ -18,6 +18,8 @@ pub(super) struct Narrating {
     answered: Option<Receiver<AwaitingTable>>,
     /// How many were fed in this epoch.
     fed: usize,
+    /// Whether the run was stopped.
+    is_stopped: bool,
 }
 
 impl Narrating {
@@ -27,19 +29,23 @@ impl Narrating {
             answered: Some(asking.start(runtime)),
             asking: Arc::clone(asking),
             fed: 0,
+            is_stopped: false,
         }
     }
 
-    /// Feeds what has come, as many tables as an epoch has room for.
+    /// Feeds what has come, as many tables as an epoch has room for. Where the run was stopped the
+    /// others are for the next one, which finds their narrations.
     pub(super) fn feed(&mut self, inputs: &mut Inputs) {
+        let room = self.asking.cuts().batch_tables.max(1);
         while let Some(answered) = &self.answered
-            && self.fed < self.asking.cuts().batch_tables.max(1)
+            && (self.fed < room || self.is_stopped)
         {
             match answered.try_recv() {
-                Ok(table) => {
+                Ok(table) if self.fed < room => {
                     inputs.feed_late(Work::Answered(Box::new(table)));
                     self.fed += 1;
                 }
+                Ok(_) => {}
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => self.answered = None,
             }
@@ -57,8 +63,9 @@ impl Narrating {
         self.answered.is_none()
     }
 
-    /// Asks for no more.
-    pub(super) fn stop(&self) {
+    /// Asks for no more: the run was stopped.
+    pub(super) fn stop(&mut self) {
+        self.is_stopped = true;
         self.asking.stop();
     }
 }

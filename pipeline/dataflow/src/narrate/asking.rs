@@ -92,12 +92,20 @@ pub struct Outcome {
     pub failed: u64,
     /// The first failure.
     pub error: Option<String>,
-    /// Columns that were not asked for…
-    pub unasked: u64,
-    /// …because the model failed every time, not because the run was stopped.
-    pub given_up: bool,
+    /// Columns that were not asked for because the run was stopped…
+    pub stopped: u64,
+    /// …or because the model failed every time.
+    pub given_up: u64,
     /// Tables await narrations that were never asked for: the run was stopped before.
     pub not_begun: bool,
+}
+
+/// Why columns are not asked for.
+enum Left {
+    /// The run was stopped.
+    Stopped,
+    /// The model failed every time.
+    GivenUp,
 }
 
 /// One answer: where it belongs and what it is.
@@ -193,7 +201,7 @@ impl Asking {
         let asking = Arc::clone(self);
         let fatal = Arc::clone(&self.fatal);
         let task = runtime.spawn(async move {
-            // An error is reported before the channel ends: the driver believes that all was asked
+            // An error is reported before the channel ends: who reads it believes that all was asked
             // then.
             if let Err(error) = asking.ask(&send).await {
                 asking.fatal.set(error);
@@ -221,7 +229,7 @@ impl Asking {
         }
         Progress::add(&self.progress.columns_wanted, columns);
         let Some(model) = self.stop.run_until_cancelled(self.model()).await else {
-            self.leave(columns, false);
+            self.leave(columns, Left::Stopped);
             return Ok(());
         };
         let model = model?;
@@ -266,7 +274,7 @@ impl Asking {
                         self.take_in(answer).await?;
                         open.answered(context);
                     }
-                    self.leave(columns, false);
+                    self.leave(columns, Left::Stopped);
                     return self.store.flush().await;
                 }
             };
@@ -278,7 +286,7 @@ impl Asking {
             if in_a_row.failures >= limit
                 && (in_a_row.passing || in_a_row.contexts.len() >= contexts_limit)
             {
-                self.leave(columns, true);
+                self.leave(columns, Left::GivenUp);
                 break;
             }
             open.answered(context);
@@ -318,10 +326,13 @@ impl Asking {
     }
 
     /// Of so many columns, those that have no answer are not asked for in this run.
-    fn leave(&self, columns: usize, given_up: bool) {
+    fn leave(&self, columns: usize, why: Left) {
         let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        outcome.unasked = (columns as u64).saturating_sub(outcome.narrated + outcome.failed);
-        outcome.given_up = given_up;
+        let left = (columns as u64).saturating_sub(outcome.narrated + outcome.failed);
+        match why {
+            Left::Stopped => outcome.stopped = left,
+            Left::GivenUp => outcome.given_up = left,
+        }
     }
 }
 
@@ -400,21 +411,21 @@ impl Outcome {
         self.generated_tokens += other.generated_tokens;
         self.failed += other.failed;
         self.error = self.error.take().or(other.error);
-        self.unasked += other.unasked;
-        self.given_up |= other.given_up;
+        self.stopped += other.stopped;
+        self.given_up += other.given_up;
         self.not_begun |= other.not_begun;
     }
 
     /// Columns that have no answer because of the model.
     pub fn lost(&self) -> u64 {
-        self.failed + if self.given_up { self.unasked } else { 0 }
+        self.failed + self.given_up
     }
 
     /// What a person should know of what went wrong, if anything did.
     pub fn notes(&self, model: &str) -> Vec<String> {
         let mut notes = Vec::new();
-        if self.unasked > 0 && !self.given_up {
-            let all = self.narrated + self.failed + self.unasked;
+        if self.stopped > 0 {
+            let all = self.narrated + self.lost() + self.stopped;
             notes.push(format!(
                 "stopped: of {all} columns to be narrated, {} are, and are kept; the same command goes on with the rest",
                 self.narrated,
@@ -427,11 +438,11 @@ impl Outcome {
             1 => "1 column".to_owned(),
             _ => format!("{number} columns"),
         };
-        notes.push(if self.given_up {
+        notes.push(if self.given_up > 0 {
             format!(
                 "narrating was given up: {model} failed for {}, and {} were not asked for ({error}); their tables are searchable by names, and the same command goes on",
                 columns(self.failed),
-                columns(self.unasked),
+                columns(self.given_up),
             )
         } else {
             format!(
@@ -440,5 +451,39 @@ impl Outcome {
             )
         });
         notes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_process_gives_up_and_another_is_stopped() {
+        let mut all = Outcome {
+            narrated: 3,
+            stopped: 4,
+            ..Outcome::default()
+        };
+        all.add(Outcome {
+            narrated: 1,
+            failed: 16,
+            given_up: 20,
+            error: Some("refused".into()),
+            ..Outcome::default()
+        });
+        assert_eq!(all.lost(), 36);
+        let [stopped, failed] = &all.notes("a@1")[..] else {
+            panic!("{:?}", all.notes("a@1"));
+        };
+        assert!(
+            stopped.contains("of 44 columns to be narrated, 4 are"),
+            "{stopped}"
+        );
+        assert!(
+            failed.contains("16 columns, and 20 columns were not"),
+            "{failed}"
+        );
+        assert!(failed.contains("refused"), "{failed}");
     }
 }

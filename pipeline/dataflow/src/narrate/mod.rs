@@ -5,9 +5,9 @@
 //! first publishes its lake with the narrations that it has ([`store`]), columns of a changed
 //! schema keeping theirs ([`aliases`]). Tables that lack some are published with the words of
 //! names, types and values, and marked in the catalog. Then the model is asked ([`asking`]), and
-//! groups of tables that are completely narrated re-enter the dataflow as later epochs, put
-//! together from their published rows ([`awaiting`]): no file of the lake is read for it. A run
-//! that is killed leaves the marks behind, and the next one goes on where it was.
+//! tables that are completely narrated re-enter the dataflow as later epochs, put together from
+//! their published rows ([`awaiting`]): no file of the lake is read for it. A run that is killed
+//! leaves the marks behind, and the next one goes on where it was.
 
 pub mod aliases;
 pub mod asking;
