@@ -33,6 +33,8 @@ const FILES_IN_FLIGHT: usize = 32;
 /// KiB of catalog files and of what is kept of their rows that are in memory at a time while they
 /// are read; one larger file may be.
 const KIB_IN_FLIGHT: u32 = 32 << 10;
+/// Rows that wait to be taken in, where there were none before.
+const TAKEN_IN: usize = 4_096;
 /// About what is kept of a row takes until it is taken in, in bytes, where that is little.
 const ROW_IN_FLIGHT: u64 = 256;
 
@@ -43,15 +45,19 @@ pub trait HeldValue: Send + Sync + 'static {
     /// and those that decide which row holds are decoded; `None` stands for all.
     const COLUMNS: Option<&'static [&'static str]>;
 
+    /// What rows are taken in with, where they need anything besides: `()` otherwise.
+    type With: Clone + Default + Send + Sync + 'static;
+
     /// What is kept of a row. It may be a tombstone ([`TableRecord::removed`]); the
     /// columns that were not asked for are empty, but for `lake`, `name`, `removed` and `group`.
-    fn of_row(row: TableRecord) -> Self;
+    fn of_row(row: TableRecord, with: &Self::With) -> Self;
 }
 
 impl HeldValue for TableRecord {
     const COLUMNS: Option<&'static [&'static str]> = None;
+    type With = ();
 
-    fn of_row(row: TableRecord) -> Self {
+    fn of_row(row: TableRecord, _: &()) -> Self {
         row
     }
 }
@@ -119,7 +125,7 @@ pub(crate) async fn follow<T: HeldValue, R: Rows<T> + Send + Sync>(
     index: &IndexStore,
     before: &Log,
     log: &[LogFile<'_>],
-    kept: &Kept,
+    (kept, with): (&Kept, &T::With),
     rows: &mut R,
 ) -> Result<(), SegmentError> {
     let places: HashMap<u32, usize> = (0..)
@@ -153,7 +159,7 @@ pub(crate) async fn follow<T: HeldValue, R: Rows<T> + Send + Sync>(
             // It is never closed. Waiters are served in order, the order in which the files are
             // wanted.
             let permit = room.acquire_many(kib.min(KIB_IN_FLIGHT)).await;
-            let rows = read_file(index, &entry, file, kept).await?;
+            let rows = read_file(index, &entry, file, (kept, with)).await?;
             Ok::<_, SegmentError>((place, rows, permit))
         })
         .buffered(FILES_IN_FLIGHT);
@@ -205,12 +211,12 @@ impl<T> Clone for HeldRow<T> {
 }
 
 impl<T: HeldValue> HeldRow<T> {
-    fn new(row: TableRecord, file: u32) -> HeldRow<T> {
+    fn new(row: TableRecord, file: u32, with: &T::With) -> HeldRow<T> {
         HeldRow {
             file,
             removed: row.removed,
             group: xxhash_rust::xxh3::xxh3_128(row.group.as_bytes()),
-            value: Arc::new(T::of_row(row)),
+            value: Arc::new(T::of_row(row, with)),
         }
     }
 }
@@ -234,7 +240,8 @@ impl<T> HeldRow<T> {
 /// struct Rows(Option<u64>);
 /// impl HeldValue for Rows {
 ///     const COLUMNS: Option<&'static [&'static str]> = Some(&["rows"]);
-///     fn of_row(row: TableRecord) -> Self {
+///     type With = ();
+///     fn of_row(row: TableRecord, _: &()) -> Self {
 ///         Rows(row.rows)
 ///     }
 /// }
@@ -249,18 +256,28 @@ impl<T> HeldRow<T> {
 /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
-pub struct HeldRows<T = TableRecord> {
+pub struct HeldRows<T: HeldValue = TableRecord> {
     kept: Kept,
+    with: T::With,
     log: Log,
     rows: BTreeMap<TableKey, HeldRow<T>>,
 }
 
 // Not derived: that would ask for it of what is kept.
-impl<T> Default for HeldRows<T> {
+impl<T: HeldValue> fmt::Debug for HeldRows<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HeldRows")
+            .field("kept", &self.kept)
+            .field("rows", &self.rows.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T: HeldValue> Default for HeldRows<T> {
     fn default() -> Self {
         HeldRows {
             kept: Kept::default(),
+            with: T::With::default(),
             log: Log::default(),
             rows: BTreeMap::new(),
         }
@@ -316,6 +333,13 @@ impl<T: HeldValue> HeldRows<T> {
         }
     }
 
+    /// As [`keeping`](Self::keeping); rows are taken in with this.
+    #[must_use]
+    pub fn with(mut self, with: T::With) -> Self {
+        self.with = with;
+        self
+    }
+
     /// As [`keeping`](Self::keeping), and only of tables with such names.
     #[must_use]
     pub fn only(mut self, is_such: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
@@ -325,35 +349,28 @@ impl<T: HeldValue> HeldRows<T> {
 
     /// Rows of the same log of which something else is kept, which `keep` makes of what is kept
     /// here.
-    #[must_use]
-    pub fn map<U>(&self, keep: impl Fn(&TableKey, &Arc<T>) -> U) -> HeldRows<U> {
+    ///
+    /// # Errors
+    /// The first of `keep`.
+    pub fn map<U: HeldValue, E>(
+        &self,
+        keep: impl Fn(&T) -> Result<U, E>,
+    ) -> Result<HeldRows<U>, E> {
         let rows = self.rows.iter().map(|(key, held)| {
             let row = HeldRow {
-                value: Arc::new(keep(key, &held.value)),
+                value: Arc::new(keep(&held.value)?),
                 file: held.file,
                 removed: held.removed,
                 group: held.group,
             };
-            (key.clone(), row)
+            Ok((key.clone(), row))
         });
-        HeldRows {
+        Ok(HeldRows {
             kept: self.kept.clone(),
+            with: U::With::default(),
             log: self.log.clone(),
-            rows: rows.collect(),
-        }
-    }
-
-    /// Keeps something else of the rows of these tables, which `keep` makes of what is kept.
-    pub fn replace<'a>(
-        &mut self,
-        of: impl Iterator<Item = &'a TableKey>,
-        keep: impl Fn(&Arc<T>) -> T,
-    ) {
-        for key in of {
-            if let Some(held) = self.rows.get_mut(key) {
-                held.value = Arc::new(keep(&held.value));
-            }
-        }
+            rows: rows.collect::<Result<_, E>>()?,
+        })
     }
 
     /// What is kept of the rows, in the order of their keys.
@@ -397,12 +414,22 @@ impl<T: HeldValue> HeldRows<T> {
         snapshot: &Snapshot,
     ) -> Result<Vec<(TableKey, Option<Arc<T>>)>, SegmentError> {
         let log = self.log.of(snapshot);
+        let is_first = self.rows.is_empty();
         let mut rows = Changing {
             rows: &mut self.rows,
             changed: Vec::new(),
+            is_first,
         };
-        follow::<T, _>(index, &self.log, &log, &self.kept, &mut rows).await?;
-        let changed = rows.changed;
+        let kept = (&self.kept, &self.with);
+        let followed = follow::<T, _>(index, &self.log, &log, kept, &mut rows).await;
+        let mut changed = rows.changed;
+        if is_first {
+            if followed.is_err() {
+                self.rows.clear();
+            }
+            changed = self.rows.keys().map(|it| (it.clone(), None)).collect();
+        }
+        followed?;
         self.log.go_on(log);
         Ok(changed)
     }
@@ -412,6 +439,8 @@ impl<T: HeldValue> HeldRows<T> {
 struct Changing<'a, T> {
     rows: &'a mut BTreeMap<TableKey, HeldRow<T>>,
     changed: Vec<(TableKey, Option<Arc<T>>)>,
+    /// Whether there were none before.
+    is_first: bool,
 }
 
 impl<T> Rows<T> for Changing<'_, T> {
@@ -424,9 +453,9 @@ impl<T> Rows<T> for Changing<'_, T> {
         such.map(|(key, _)| key.clone()).collect()
     }
 
-    fn is_much(&self, _changed: usize) -> bool {
-        // All at once, or (after an error) nothing.
-        false
+    fn is_much(&self, changed: usize) -> bool {
+        // All at once, or (after an error) nothing: where there was nothing before, that is easy.
+        self.is_first && changed >= TAKEN_IN
     }
 
     fn take_in(
@@ -438,7 +467,10 @@ impl<T> Rows<T> for Changing<'_, T> {
                 Some(held) => self.rows.insert(key.clone(), held),
                 None => self.rows.remove(&key),
             };
-            self.changed.push((key, before.map(|held| held.value)));
+            // At first all have.
+            if !self.is_first {
+                self.changed.push((key, before.map(|held| held.value)));
+            }
         }
         Ok(())
     }
@@ -449,15 +481,15 @@ async fn read_file<T: HeldValue>(
     index: &IndexStore,
     entry: &CatalogEntry,
     file: u32,
-    kept: &Kept,
+    (kept, with): (&Kept, &T::With),
 ) -> Result<Vec<(TableKey, HeldRow<T>)>, SegmentError> {
-    let (count, kept) = (entry.rows, kept.clone());
+    let (count, kept, with) = (entry.rows, kept.clone(), with.clone());
     let decode = move |object: &str, bytes| {
         let columns = T::COLUMNS.map(|columns| [&KEY_COLUMNS, columns].concat());
         let mut rows = Vec::new();
         visit_catalog(object, bytes, count, columns.as_deref(), &mut |row| {
             if kept.has(&row) {
-                rows.push((row.key(), HeldRow::new(row, file)));
+                rows.push((row.key(), HeldRow::new(row, file, &with)));
             }
         })?;
         Ok(rows)

@@ -7,11 +7,12 @@
 mod snapshots;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use futures::StreamExt;
 use limn_store::{Store, StoreError, StoreErrorKind};
+use tokio::sync::Semaphore;
 
 use crate::builder::BuiltSegment;
 use crate::catalog::{TableRecord, segment_of};
@@ -23,6 +24,13 @@ use crate::held::HeldRows;
 use crate::lease::Lease;
 use crate::snapshot::{CatalogEntry, DeletesEntry, SegmentEntry, Snapshot, nonce};
 use crate::table::{Shard, TableKey};
+
+/// Catalog files that are decoded at a time in this process: more than there are cores would only
+/// take more memory.
+static DECODING: LazyLock<Semaphore> = LazyLock::new(|| {
+    let cores = std::thread::available_parallelism();
+    Semaphore::new(cores.map_or(1, usize::from))
+});
 
 /// Catalog files read at a time.
 pub(crate) const READS_IN_FLIGHT: usize = 8;
@@ -347,6 +355,8 @@ impl IndexStore {
     ) -> Result<T, SegmentError> {
         let object = self.store.object_url(&entry.path);
         let at = object.clone();
+        // It is never closed.
+        let _turn = DECODING.acquire().await;
         let decoded = tokio::task::spawn_blocking(move || decode(&at, bytes)).await;
         decoded.unwrap_or_else(|_| Err(SegmentError::damaged(object, "reading it panicked")))
     }

@@ -184,7 +184,9 @@ impl HeldValue for Packed {
         "contexts.list.element.text",
     ]);
 
-    fn of_row(row: TableRecord) -> Packed {
+    type With = ();
+
+    fn of_row(row: TableRecord, _: &()) -> Packed {
         let mut out = Vec::new();
         put_text(&mut out, &row.location);
         put_text(&mut out, &row.format);
@@ -259,7 +261,7 @@ impl PackedTables {
     ) -> Result<PackedTables, SegmentError> {
         let log = self.log.of(snapshot);
         let mut next = self.clone();
-        follow::<Packed, _>(index, &self.log, &log, &Kept::default(), &mut next).await?;
+        follow::<Packed, _>(index, &self.log, &log, (&Kept::default(), &()), &mut next).await?;
         let mut now = Log::clone(&self.log);
         now.go_on(log);
         next.log = Arc::new(now);

@@ -252,7 +252,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut tables = Vec::new();
     let mut names: Names = BTreeMap::new();
     for (key, row) in held.live() {
-        tables.push(Arc::new(graph_table(&row.0, &JoinColumns::of(&row.0))?));
+        tables.push(Arc::new(graph_table(&row.0, &JoinColumns::of(&row.0).0)?));
         names.insert(TableId::of(&key.lake, &key.name), &row.0);
     }
     let made = started.elapsed().as_secs_f64();

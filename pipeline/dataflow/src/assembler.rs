@@ -18,16 +18,20 @@ use limn_store::Store;
 use crate::changes::{GroupId, MemberId};
 use crate::documents::{catalog_row, first_notes, now_ms};
 use crate::draft::{Before, TableDraft};
+use crate::error::PipelineError;
 use crate::held_back::restated;
 use crate::narrate::awaiting::AwaitingTable;
 use crate::parts::{GroupRead, Parts};
+use crate::pending::Pending;
 use crate::plan::{GroupPlan, members, tombstone_group};
 use crate::position::Position;
 use crate::published::{Published, REGISTERED, group_of, is_forgotten, is_searchable, members_of};
 use crate::report::Failure;
 use crate::resample::{kept_sample, sampled_summaries};
+use crate::select::Work;
 use crate::sketches::{keep, kept};
 use crate::values::DraftValues;
+use crate::weight;
 use crate::wire::{Wire, WireRow};
 
 /// Makes tables of groups; shared by the workers of a process.
@@ -54,47 +58,98 @@ pub struct Assembler {
 }
 
 impl Assembler {
+    /// What becomes of the tables of a group for which nothing is read.
+    ///
+    /// # Errors
+    /// The temporary folder cannot be used.
+    pub fn at_once(&self, work: Work) -> Result<Vec<TableDraft>, PipelineError> {
+        let tables = match work {
+            // Its files are read first.
+            Work::Describe(_) => Vec::new(),
+            Work::Remove(group) => self.remove(group)?,
+            Work::Restate(group) => self.restate(group)?,
+            Work::Narrate { group, published } => self.narrate(group, &published)?,
+            Work::Answered(table) => self.answered(*table)?.into_iter().collect(),
+        };
+        Ok(self.counted(tables))
+    }
+
+    /// The tables of a group whose parts are all there.
+    ///
+    /// # Errors
+    /// The temporary folder cannot be used.
+    pub fn of_parts(&self, group: Pending) -> Result<Vec<TableDraft>, PipelineError> {
+        let complete = group.complete();
+        let tables = complete.map(|(plan, parts)| self.describe(&plan, parts));
+        Ok(self.counted(tables.transpose()?.unwrap_or_default()))
+    }
+
+    /// Tables, counted.
+    fn counted(&self, mut tables: Vec<TableDraft>) -> Vec<TableDraft> {
+        for table in &mut tables {
+            let is_removed = table.row.as_ref().is_some_and(|row| row.0.removed);
+            if !is_removed {
+                table.held = self.room.hold(weight::of_draft(table));
+            }
+        }
+        tables
+    }
+
     /// The tombstones of a group that was removed.
-    pub fn remove(&self, group: GroupId) -> Vec<TableDraft> {
-        let tables = self.published.tables(group);
+    fn remove(&self, group: GroupId) -> Result<Vec<TableDraft>, PipelineError> {
+        let tables = self.published.tables(group)?;
         let mut removed: Vec<TableDraft> = tables
             .iter()
             .map(|record| self.tombstone(group, record))
             .collect();
-        let rewritten = self.published.tombstones_with(&self.forget);
+        let rewritten = self.published.tombstones_with(&self.forget)?;
         let rewritten = rewritten
             .iter()
             .find(|record| tombstone_group(record) == group);
         removed.extend(rewritten.map(|record| self.tombstone(group, record)));
-        removed
+        Ok(removed)
     }
 
     /// The tables of these groups that await a narration, from their published rows alone.
-    pub fn narrate(&self, group: GroupId, published: &[GroupId]) -> Vec<TableDraft> {
-        let rows = published.iter().flat_map(|id| self.published.tables(*id));
-        let rows = rows.filter(|row| row.awaits_narration);
-        let rows = rows.map(|row| TableRecord::clone(&row));
-        rows.filter_map(|row| again(group, row, self.redact))
-            .collect()
+    fn narrate(
+        &self,
+        group: GroupId,
+        published: &[GroupId],
+    ) -> Result<Vec<TableDraft>, PipelineError> {
+        let mut tables = Vec::new();
+        for row in published.iter().flat_map(|id| self.published.rows(*id)) {
+            if row.awaits_narration
+                && let Some(row) = self.published.table(&row.name)?
+            {
+                tables.extend(again(group, row, self.redact));
+            }
+        }
+        Ok(tables)
     }
 
     /// A table whose narrations have come, likewise.
-    pub fn answered(&self, table: AwaitingTable) -> Option<TableDraft> {
-        let known = || Some(TableRecord::clone(&*self.published.table(&table.name)?));
-        let row = table.row.map(|WireRow(row)| row).or_else(known)?;
-        Some(TableDraft {
+    fn answered(&self, table: AwaitingTable) -> Result<Option<TableDraft>, PipelineError> {
+        let row = match table.row {
+            Some(WireRow(row)) => row,
+            None => match self.published.table(&table.name)? {
+                Some(row) => row,
+                None => return Ok(None),
+            },
+        };
+        let again = again(table.group, row, self.redact);
+        Ok(again.map(|draft| TableDraft {
             published_in: table.segment,
-            ..again(table.group, row, self.redact)?
-        })
+            ..draft
+        }))
     }
 
     /// The tables of a group that settings cannot reach.
-    pub fn restate(&self, group: GroupId) -> Vec<TableDraft> {
-        let tables = self.published.tables(group);
+    fn restate(&self, group: GroupId) -> Result<Vec<TableDraft>, PipelineError> {
+        let tables = self.published.tables(group)?;
         let restated = tables.iter().map(|record| {
             restated(group, record, self.redact).unwrap_or_else(|| self.tombstone(group, record))
         });
-        restated.collect()
+        Ok(restated.collect())
     }
 
     fn tombstone(&self, group: GroupId, record: &TableRecord) -> TableDraft {
@@ -128,29 +183,37 @@ impl Assembler {
         }
     }
 
-    /// The tables of a group whose parts are all there.
-    pub fn describe(&self, plan: &GroupPlan, parts: Parts) -> Vec<TableDraft> {
-        let groups = plan.takes_over.iter().chain([&plan.id]);
-        let published: Vec<Arc<TableRecord>> = groups
-            .flat_map(|group| self.published.tables(*group))
-            .collect();
+    /// The tables of a group with these parts.
+    ///
+    /// # Errors
+    /// The temporary folder cannot be used.
+    pub fn describe(
+        &self,
+        plan: &GroupPlan,
+        parts: Parts,
+    ) -> Result<Vec<TableDraft>, PipelineError> {
+        let mut published: Vec<TableRecord> = Vec::new();
+        for group in plan.takes_over.iter().chain([&plan.id]) {
+            published.extend(self.published.tables(*group)?);
+        }
         let mut old: BTreeMap<&str, &TableRecord> = published
             .iter()
-            .map(|record| (record.name.as_str(), record.as_ref()))
+            .map(|record| (record.name.as_str(), record))
             .collect();
-        let read = GroupRead::of(&plan.group, parts, &self.published, self.redact);
+        let read = GroupRead::of(&plan.group, parts, &self.published, self.redact)?;
         let mut shapes = Shapes::default();
         for (path, summary) in read.summaries(&plan.group) {
             shapes.add(path, summary);
         }
         let groups = arrange(plan.group.clone(), &shapes);
-        let mut changes: Vec<TableDraft> = groups
-            .iter()
-            .filter_map(|group| self.table(plan, group, &read, old.remove(group.name.as_str())))
-            .collect();
+        let mut changes: Vec<TableDraft> = Vec::new();
+        for group in &groups {
+            let old = old.remove(group.name.as_str());
+            changes.extend(self.table(plan, group, &read, old)?);
+        }
         let removed = old.into_values();
         changes.extend(removed.map(|record| self.tombstone(plan.id, record)));
-        changes
+        Ok(changes)
     }
 
     /// What becomes of one table; `None` when it is as published.
@@ -160,7 +223,7 @@ impl Assembler {
         group: &Group,
         read: &GroupRead,
         old: Option<&TableRecord>,
-    ) -> Option<TableDraft> {
+    ) -> Result<Option<TableDraft>, PipelineError> {
         let failures = read.failures(group);
         let draft = |row: Option<TableRecord>| TableDraft {
             group: plan.id,
@@ -175,17 +238,17 @@ impl Assembler {
             published_in: None,
         };
         if old.is_some_and(|old| group_of(old) == Some(plan.id) && read.is_torn(group, old)) {
-            return Some(draft(None));
+            return Ok(Some(draft(None)));
         }
         let ids = members(group, self.settings);
         let mut files = read.file_records(group, &ids);
-        let contexts = read.context_records(group, &ids, &self.published);
-        let mut summary = self.summary(plan, group, read, &mut files);
+        let contexts = read.context_records(group, &ids, &self.published)?;
+        let mut summary = self.summary(plan, group, read, &mut files)?;
         let holder = |file| self.holder(group, &files, file);
         let values = summary
             .as_mut()
             .map(|it| DraftValues::taken(it, self.values, holder));
-        let mut values = values.unwrap_or_else(DraftValues::none);
+        let mut values = values.transpose()?.unwrap_or_else(DraftValues::none);
         let mut now = None;
         if let (Some(old), Some(whole), true) = (old, &summary, failures.is_empty())
             && let Some(kept) = kept_sample(old, &mut files, whole, self.resample_threshold)
@@ -203,30 +266,30 @@ impl Assembler {
         let is_current = old.is_some_and(|old| members_of(old).eq(members_of(&row)));
         let awaits = self.narrates && old.is_some_and(|old| old.awaits_narration);
         if is_current && !awaits {
-            return (!failures.is_empty()).then(|| draft(None));
+            return Ok((!failures.is_empty()).then(|| draft(None)));
         }
         if row.removed {
             // The row remembers the files' versions, so that they need not be looked at again.
             let row = (!row.files.is_empty()).then_some(row);
-            return Some(TableDraft {
+            return Ok(Some(TableDraft {
                 replaces: old.filter(|_| row.is_some()).and_then(Position::of),
                 ..draft(row)
-            });
+            }));
         }
         let Some(summary) = summary else {
             // Nothing is known of its content. The row remembers the error, so that the next run
             // need not read the same bytes again, unless that may help or would hide a good
             // version.
             let remember = !row.files.is_empty() && old.is_none_or(|old| old.blocks == 0);
-            return Some(draft(remember.then_some(row)));
+            return Ok(Some(draft(remember.then_some(row))));
         };
-        Some(TableDraft {
+        Ok(Some(TableDraft {
             summary: Some(summary),
             values: Wire(values),
             replaces: old.and_then(Position::of),
             before: old.map(|old| Before::of(old, is_current)),
             ..draft(Some(row))
-        })
+        }))
     }
 
     /// What is known of a table. Where nothing of it can be read, it is the last good version, whose
@@ -237,7 +300,7 @@ impl Assembler {
         group: &Group,
         read: &GroupRead,
         files: &mut Vec<FileRecord>,
-    ) -> Option<TableSummary> {
+    ) -> Result<Option<TableSummary>, PipelineError> {
         let paths: Vec<&str> = group
             .files
             .iter()
@@ -247,11 +310,11 @@ impl Assembler {
         let known = (!read.has_only_log(group)).then(|| read.summaries(group));
         let summary = known.and_then(|known| merge_files(&known, &paths));
         if summary.is_some() || read.is_passed_over(group) {
-            return summary;
+            return Ok(summary);
         }
-        let (last, of_last) = self.last_good(plan, &group.name, &paths);
+        let (last, of_last) = self.last_good(plan, &group.name, &paths)?;
         files.extend(of_last);
-        last
+        Ok(last)
     }
 
     /// The row of a table, by the summary that it is described by, and by that of its files where
@@ -287,7 +350,12 @@ impl Assembler {
     }
 
     /// Where the hashes of a file's values are published, and what the file is called there.
-    fn holder(&self, group: &Group, files: &[FileRecord], id: u64) -> Option<(Position, u64)> {
+    fn holder(
+        &self,
+        group: &Group,
+        files: &[FileRecord],
+        id: u64,
+    ) -> Result<Option<(Position, u64)>, PipelineError> {
         let mut listed = group.files.iter();
         let listed = listed.find(|it| file_id(&it.object.path) == id);
         // Others are of a table whose files have other names now.
@@ -300,9 +368,11 @@ impl Assembler {
                     .as_str(),
             )
         };
-        let path = listed.map_or_else(last, |it| Some(it.object.path.as_str()))?;
+        let Some(path) = listed.map_or_else(last, |it| Some(it.object.path.as_str())) else {
+            return Ok(None);
+        };
         let content = listed.map(|it| it.content_fingerprint());
-        let found = self.published.holder(content, path);
+        let found = self.published.holder(content, path)?;
         if found.is_none() {
             tracing::warn!(
                 table = group.name.as_str(),
@@ -310,8 +380,7 @@ impl Assembler {
                 "values of a file that was read before are not found in the index: columns are not found by them until it is read again"
             );
         }
-        let (position, path) = found?;
-        Some((position, file_id(&path)))
+        Ok(found.map(|(position, path)| (position, file_id(&path))))
     }
 
     /// The last good version of a table whose files have other names now, and its files.
@@ -320,11 +389,11 @@ impl Assembler {
         plan: &GroupPlan,
         name: &TableName,
         paths: &[&str],
-    ) -> (Option<TableSummary>, Vec<FileRecord>) {
+    ) -> Result<(Option<TableSummary>, Vec<FileRecord>), PipelineError> {
         let name = name.as_str();
         let is_of_others = plan.names_of_others.iter().any(|it| it == name);
-        let last = self.published.table(name).filter(|_| !is_of_others);
-        let last = last_good_files(last.as_deref(), self.redact);
+        let last = self.published.table(name)?.filter(|_| !is_of_others);
+        let last = last_good_files(last.as_ref(), self.redact);
         let parts: Vec<(&str, &FileSummary)> = last
             .iter()
             .map(|(record, summary)| (record.path.as_str(), summary))
@@ -338,10 +407,8 @@ impl Assembler {
             keep(&mut file, summary);
             file
         };
-        (
-            merge_files(&parts, paths),
-            last.iter().map(record).collect(),
-        )
+        let files = last.iter().map(record).collect();
+        Ok((merge_files(&parts, paths), files))
     }
 }
 

@@ -6,8 +6,8 @@
 //! what later decides that an epoch may be published. How much runs at once is bounded by the tasks
 //! themselves (they wait for a permit of the job's memory budget before they load anything).
 //!
-//! A task that panics would leave its epoch open for ever; a drop guard therefore always reports an
-//! end, and the panic becomes the job's fatal error.
+//! A task that fails or panics leaves its epoch open: what lacks a part is never published. A drop
+//! guard makes a panic the job's fatal error, as an error is; it ends the workers.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -25,13 +25,13 @@ use timely::scheduling::SyncActivator;
 use crate::changes::Epoch;
 use crate::error::{Fatal, PipelineError};
 
-/// What a task leaves behind, whatever happens to it.
+/// What a task leaves behind.
 struct Completion<O> {
     epoch: Epoch,
     outputs: Vec<O>,
 }
 
-/// Sends a completion when dropped, so that a panicking task still ends its epoch.
+/// Sends a completion when dropped, if there is one, and reports a task that panicked.
 struct EndGuard<O> {
     completion: Option<Completion<O>>,
     send: mpsc::Sender<Completion<O>>,
@@ -46,6 +46,7 @@ impl<O> Drop for EndGuard<O> {
         if !self.finished {
             self.fatal
                 .set(PipelineError::TaskDied { stage: self.stage });
+            return;
         }
         if let Some(completion) = self.completion.take() {
             // The operator is dropped only with the dataflow; nobody waits then.
@@ -111,7 +112,10 @@ where
                                         completion.outputs = outputs;
                                     }
                                 }
-                                Err(error) => guard.fatal.set(error),
+                                Err(error) => {
+                                    guard.completion = None;
+                                    guard.fatal.set(error);
+                                }
                             }
                         });
                     }

@@ -15,6 +15,7 @@ use limn_lake::layout::is_container;
 use limn_lake::open_container;
 use limn_store::Store;
 
+use crate::error::PipelineError;
 use crate::listing::Listing;
 use crate::published::Published;
 use crate::report::Failure;
@@ -50,13 +51,16 @@ impl Chosen<'_> {
 
 impl Listing {
     /// Puts the members of containers in their places.
+    ///
+    /// # Errors
+    /// The temporary folder cannot be used.
     pub(crate) async fn open_containers(
         &mut self,
         lake: &Store,
         published: &Published,
         selection: &Selection,
         options: &ReadOptions,
-    ) {
+    ) -> Result<(), PipelineError> {
         let mut containers: Vec<ObjectRecord> = Vec::new();
         self.objects.retain(|object| {
             let is_container = is_container(object.path);
@@ -66,14 +70,14 @@ impl Listing {
             !is_container
         });
         if containers.is_empty() {
-            return;
+            return Ok(());
         }
         let ignored = std::mem::take(&mut self.ignore_files);
         let chosen = Chosen {
             selection,
             ignored: &ignored,
         };
-        let mut known: HashMap<String, Vec<ObjectRecord>> = published.members_of_containers();
+        let mut known: HashMap<String, Vec<ObjectRecord>> = published.members_of_containers()?;
         let opened = containers.into_iter().map(|container| {
             let known = known.remove(&container.path).unwrap_or_default();
             let filters = chosen.fingerprint(&container.path);
@@ -113,6 +117,7 @@ impl Listing {
             };
             self.take_in(listed);
         }
+        Ok(())
     }
 
     fn take_in(&mut self, listed: Listed) {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -32,6 +33,17 @@ pub enum PipelineError {
     Overtaken {
         /// What the other run did.
         reason: String,
+    },
+    /// What a process keeps of the catalog cannot be kept on the disk.
+    #[error(
+        "the rows of the index's catalog cannot be kept in the temporary folder {}: {error}; it needs room for all of them (TMPDIR names another folder)",
+        folder.display()
+    )]
+    Scratch {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
     },
     /// The lake lists no object, and that is more likely a mistake than meant.
     #[error(
@@ -135,7 +147,10 @@ impl PipelineError {
             Self::Publish(error) => error.is_retryable(),
             Self::Segment(error) => error.is_retryable(),
             Self::Model(error) => error.is_retryable(),
-            Self::Overtaken { .. } | Self::Lost { .. } | Self::Missing { .. } => true,
+            Self::Overtaken { .. }
+            | Self::Lost { .. }
+            | Self::Missing { .. }
+            | Self::Scratch { .. } => true,
             Self::Settings(_)
             | Self::OtherKey { .. }
             | Self::Unprotected { .. }

@@ -20,6 +20,7 @@ use limn_segment::{FileRecord, SinceSample, TableRecord};
 use crate::changes::GroupId;
 use crate::documents::{fill_row, now_ms};
 use crate::draft::{Before, TableDraft};
+use crate::error::PipelineError;
 use crate::position::Position;
 use crate::published::{Published, failures_of, is_searchable};
 use crate::sketches::{keep, kept};
@@ -36,7 +37,10 @@ pub struct HeldBack {
 
 impl HeldBack {
     /// What must stay as it is because these paths, or what lies below them, could not be listed.
-    pub fn of(published: &Published, unlisted: &[String]) -> Self {
+    ///
+    /// # Errors
+    /// The temporary folder cannot be used.
+    pub fn of(published: &Published, unlisted: &[String]) -> Result<Self, PipelineError> {
         let unlisted: HashSet<&str> = unlisted.iter().map(String::as_str).collect();
         let is_unlisted = |path: &str| {
             let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
@@ -44,10 +48,10 @@ impl HeldBack {
         };
         let mut held = Self::default();
         if unlisted.is_empty() {
-            return held;
+            return Ok(held);
         }
         for group in published.groups() {
-            let tables = published.tables(group);
+            let tables = published.tables(group)?;
             let paths = || {
                 tables.iter().flat_map(|table| {
                     let files = table.files.iter().map(|file| file.path.as_str());
@@ -62,7 +66,7 @@ impl HeldBack {
                     .extend(tables.iter().map(|table| table.name.clone()));
             }
         }
-        held
+        Ok(held)
     }
 
     /// Whether a group of the lake may have to do with what is held back.

@@ -48,7 +48,7 @@ use timely::worker::Worker;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::assemble::assemble_tables;
+use crate::assemble::complete_groups;
 use crate::assembler::Assembler;
 use crate::async_operator::async_flat_map;
 use crate::changes::{Epoch, changed_groups};
@@ -247,7 +247,7 @@ fn read_and_assemble<'scope>(
     let tasks = work.clone().flat_map(move |work| read_tasks(work, owners));
     let look_up = Stage::of("look files up", job, &stages.reader);
     let looked_up = look_up.run(tasks, Pipeline, |reader, task| async move {
-        Ok(vec![reader.look_up(task)])
+        Ok(vec![reader.look_up(task)?])
     });
     let (unknown, known) = looked_up.ok_err(|found| match found {
         LookedUp::Unknown(task) => Ok(task),
@@ -258,7 +258,20 @@ fn read_and_assemble<'scope>(
     let reads = read.run(unknown, by_path, |reader, task| async move {
         reader.read(task).await
     });
-    assemble_tables(work, known.concat(reads), &stages.assembler)
+    let (plans, at_once) = work.ok_err(|work| match work {
+        Work::Describe(plan) => Ok(plan),
+        other => Err(other),
+    });
+    let groups = complete_groups(plans, known.concat(reads));
+    let assemble = Stage::of("assemble tables", job, &stages.assembler);
+    let of_parts = assemble.run(groups, Pipeline, |assembler, group| async move {
+        assembler.of_parts(group)
+    });
+    let assemble = Stage::of("assemble tables at once", job, &stages.assembler);
+    let at_once = assemble.run(at_once, Pipeline, |assembler, work| async move {
+        assembler.at_once(work)
+    });
+    of_parts.concat(at_once)
 }
 
 /// Tables are described, with the narrations of their columns that there are.

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use futures::stream::{self, StreamExt};
+use futures::stream::{self, StreamExt, TryStreamExt};
 use limn_lake::filter::Selection;
 use limn_lake::reach::{is_within, table_folder};
 use limn_lake::sources::{self, Listed, Opened, is_of_log, logged};
 use limn_store::Store;
 
+use crate::error::PipelineError;
 use crate::listing::Listing;
 use crate::published::Published;
 use crate::report::Failure;
@@ -21,12 +22,15 @@ const OPENED_AT_ONCE: usize = 4;
 
 impl Listing {
     /// Reads the logs of tables that have one.
+    ///
+    /// # Errors
+    /// The temporary folder cannot be used.
     pub(crate) async fn open_logs(
         &mut self,
         lake: &Store,
         published: &Published,
         selection: &Selection,
-    ) {
+    ) -> Result<(), PipelineError> {
         let tables = logged(&self.objects);
         self.objects.sort();
         let left_out: BTreeSet<&str> = self.left_out.iter().map(String::as_str).collect();
@@ -44,17 +48,17 @@ impl Listing {
             async move {
                 let opened = match is_meant {
                     true => {
-                        let known = published.logged(&table.folder);
+                        let known = published.logged(&table.folder)?;
                         sources::open(lake, &table, listed, known).await
                     }
                     // Nothing is changed of it.
                     false => Ok(Opened::HeldBack),
                 };
-                (table.folder, opened)
+                Ok::<_, PipelineError>((table.folder, opened))
             }
         });
         let opened = stream::iter(opened.collect::<Vec<_>>()).buffered(OPENED_AT_ONCE);
-        let opened: Vec<_> = opened.collect().await;
+        let opened: Vec<_> = opened.try_collect().await?;
         for (folder, opened) in opened {
             match opened {
                 Ok(Opened::Table(table)) => self.logged.push(table),
@@ -76,6 +80,7 @@ impl Listing {
         };
         self.objects
             .retain(|it| is_chosen(it.path, it.size, it.modified_ms));
+        Ok(())
     }
 
     /// Leaves a table as it is in the index.

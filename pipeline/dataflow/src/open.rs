@@ -208,10 +208,9 @@ impl Opening {
         let before = before.map(|snapshot| IndexSettings::of_lake(snapshot, lake.url()));
         let is_uniform = before.transpose()?.flatten().as_ref() == Some(&settings);
         vectors.advance(snapshot.clone()).await;
-        let (narrates, most) = (terms.narrates, MostTables(options.join_tables));
         let share = self.share(terms);
         published.restrict_to(&share);
-        let advanced = published.advance(index, snapshot, lake.url(), &settings, narrates, most);
+        let advanced = published.advance(index, snapshot, lake.url(), &settings, terms.narrates);
         advanced.await?;
         let narrations = match settings.narrator.clone() {
             Some(narrator) => Some(self.narrations(narrator).await),

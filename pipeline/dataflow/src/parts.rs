@@ -13,6 +13,7 @@ use limn_profile::{FileSummary, LoggedColumns, Redact};
 use limn_segment::{ContextRecord, FileRecord, TableRecord};
 
 use crate::changes::MemberId;
+use crate::error::PipelineError;
 use crate::published::{Published, REGISTERED};
 use crate::read::{Part, ReadResult, Unread};
 use crate::report::Failure;
@@ -60,7 +61,15 @@ struct FilePart {
 impl GroupRead {
     /// The parts of a group, with what is published of those that could not be read.
     /// From here on it holds no value that is not to be kept.
-    pub fn of(group: &Group, mut parts: Parts, published: &Published, redact: Redact) -> Self {
+    ///
+    /// # Errors
+    /// The temporary folder cannot be used.
+    pub fn of(
+        group: &Group,
+        mut parts: Parts,
+        published: &Published,
+        redact: Redact,
+    ) -> Result<Self, PipelineError> {
         let mut contexts = HashMap::new();
         for (index, context) in group.contexts.iter().enumerate() {
             let read = match &context.source {
@@ -93,7 +102,7 @@ impl GroupRead {
                     ..FilePart::default()
                 },
                 Some(Err(unread)) => FilePart {
-                    summary: published.last_good(path),
+                    summary: published.last_good(path)?,
                     unread: Some(unread),
                     ..FilePart::default()
                 },
@@ -107,7 +116,7 @@ impl GroupRead {
             }
             files.insert(path.clone(), part);
         }
-        Self { files, contexts }
+        Ok(Self { files, contexts })
     }
 
     /// The summaries of a table's files with their paths, as far as there are any.
@@ -222,12 +231,15 @@ impl GroupRead {
     }
 
     /// The catalog's entries of a table's contexts.
+    ///
+    /// # Errors
+    /// The temporary folder cannot be used.
     pub fn context_records(
         &self,
         group: &Group,
         members: &[MemberId],
         published: &Published,
-    ) -> Vec<ContextRecord> {
+    ) -> Result<Vec<ContextRecord>, PipelineError> {
         let members = members.iter().skip(group.files.len());
         let contexts = group.contexts.iter().zip(members);
         contexts
@@ -289,7 +301,7 @@ fn context_record(
     id: MemberId,
     read: &Result<ContextRead, Unread>,
     published: &Published,
-) -> ContextRecord {
+) -> Result<ContextRecord, PipelineError> {
     let text = read.as_ref().ok().map(|read| match (read, source) {
         (ContextRead::Shared(text), ContextText::Shared { about, .. }) => text.part(about),
         (ContextRead::Shared(text), _) => text.part(&About::default()),
@@ -308,14 +320,14 @@ fn context_record(
     };
     let last = || {
         let last = match is_shared {
-            true => published.last_part(table.as_str(), &source),
-            false => published.last_text(&source).map(ContextPart::of_table),
+            true => published.last_part(table.as_str(), &source)?,
+            false => published.last_text(&source)?.map(ContextPart::of_table),
         };
-        last.unwrap_or_default()
+        Ok::<_, PipelineError>(last.unwrap_or_default())
     };
     let settled = read.as_ref().err().is_none_or(|unread| unread.settled);
-    let part = text.unwrap_or_else(last);
-    ContextRecord {
+    let part = text.map_or_else(last, Ok)?;
+    Ok(ContextRecord {
         text: part.text,
         of_folder: part.of_folder,
         fingerprint: if settled {
@@ -326,5 +338,5 @@ fn context_record(
         error: read.as_ref().err().map(|unread| unread.error.clone()),
         source,
         registered_for,
-    }
+    })
 }

@@ -30,6 +30,7 @@ pub use self::planner::Planner;
 pub use self::sides::{EpochPlan, tombstone_group};
 use self::survey::Survey;
 use crate::changes::GroupId;
+use crate::error::PipelineError;
 use crate::listing::Listing;
 
 /// Families that are probed at once.
@@ -63,7 +64,10 @@ pub struct Plan {
 
 /// Lays out a listing, and finds out what differs from what is published. What is outside the
 /// listed part, and what could not be listed of it, stays as it is.
-pub async fn plan(planner: Arc<Planner>, mut listing: Listing) -> Plan {
+///
+/// # Errors
+/// The temporary folder cannot be used.
+pub async fn plan(planner: Arc<Planner>, mut listing: Listing) -> Result<Plan, PipelineError> {
     let part = listing.part;
     let boundary = std::mem::take(&mut listing.boundary);
     let of_others: BTreeSet<&str> = match listing.share.is_partial() {
@@ -101,13 +105,13 @@ pub async fn plan(planner: Arc<Planner>, mut listing: Listing) -> Plan {
         unreached: std::mem::take(&mut layout.unreached),
         ..Plan::default()
     };
-    let mut survey = Survey::of(&planner, &part, &listing.unlisted);
+    let mut survey = Survey::of(&planner, &part, &listing.unlisted)?;
     {
         let (planner, layout) = (&*planner, &layout);
         let looked = (0..layout.len()).map(|at| planner.look_at(layout, at, &part));
         let mut looked = stream::iter(looked).buffered(PROBED_AT_ONCE);
         while let Some(looked) = looked.next().await {
-            match looked {
+            match looked? {
                 Looked::New(at, outline) => survey.look_at_new(at, &outline),
                 Looked::Arranged(found, orphans) => {
                     found.into_iter().for_each(|it| survey.look_at(it));
@@ -118,11 +122,11 @@ pub async fn plan(planner: Arc<Planner>, mut listing: Listing) -> Plan {
             }
         }
     }
-    let mut found = survey.end();
+    let mut found = survey.end()?;
     plan.tables = std::mem::take(&mut found.tables);
     plan.joined = std::mem::take(&mut found.joined);
     plan.restated.clone_from(&found.restated);
     (plan.files_wanted, plan.awaiting) = (found.files_wanted, found.awaiting);
-    plan.epochs = Epochs::new(planner, layout, found);
-    plan
+    plan.epochs = Epochs::new(planner, layout, found)?;
+    Ok(plan)
 }

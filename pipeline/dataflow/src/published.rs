@@ -6,22 +6,24 @@
 //! before each listing.
 
 mod files;
+mod packing;
+mod places;
+mod row;
 mod rows;
 mod standing;
 mod state;
 mod texts;
+mod whole_rows;
 
 use std::sync::Arc;
 
 use limn_lake::Contexts;
-use limn_lake::layout::describes_beside;
-use limn_lake::reach::parent;
 use limn_segment::{HeldRows, IndexStore, Snapshot, TableRecord};
 
 use crate::changes::{GroupId, MemberId};
 use crate::error::PipelineError;
 use crate::graph::keeping::GraphRow;
-use crate::graph::size::{GraphSize, MostTables};
+use crate::graph::size::GraphSize;
 use crate::listing::KnownPlaces;
 use crate::settings::IndexSettings;
 use crate::share::Share;
@@ -29,10 +31,10 @@ use crate::share::Share;
 pub use limn_segment::REGISTERED;
 
 pub use self::files::KnownFile;
+pub use self::row::Row;
 pub use self::rows::{group_of, is_forgotten, is_searchable, members_of};
 pub use self::standing::{Standing, failures_of, passed_over};
 pub use self::state::Published;
-use self::state::hash_of;
 
 impl Published {
     /// Knows only tables of this share. To be called before the first [`advance`](Self::advance).
@@ -46,12 +48,11 @@ impl Published {
     }
 
     /// Goes on to `snapshot`, the newest, of whose catalog it reads what it does not know of the
-    /// lake at `lake_url`. `narrates` says whether there is a language model now. Of a lake that is
-    /// larger than `most` its columns are counted, and nothing is kept by which they join.
+    /// lake at `lake_url`. `narrates` says whether there is a language model now.
     ///
     /// # Errors
-    /// The index is unreadable, or was made with another embedder or number of shards. Nothing is
-    /// published then, until it is called again.
+    /// The index is unreadable, or was made with another embedder or number of shards; the temporary
+    /// folder cannot be used. Nothing is published then, until it is called again.
     pub async fn advance(
         &self,
         index: &IndexStore,
@@ -59,7 +60,6 @@ impl Published {
         lake_url: &str,
         settings: &IndexSettings,
         narrates: bool,
-        most: MostTables,
     ) -> Result<(), PipelineError> {
         let mut state = std::mem::take(&mut *self.change());
         let Some(snapshot) = snapshot else {
@@ -73,14 +73,15 @@ impl Published {
         state.is_known = IndexSettings::intended(&snapshot, lake_url)?.is_some();
         if state.snapshot.is_none() {
             let share = state.share.clone();
-            state.held = HeldRows::keeping(Some(lake_url));
+            lake_url.clone_into(&mut state.lake);
+            state.held = HeldRows::keeping(Some(lake_url)).with(state.taken_in());
             if share.is_partial() {
                 state.held = state.held.only(move |name| share.may_have(name));
             }
         }
         let changed = state.held.advance(index, &snapshot).await?;
-        state.keep_for_joins(most, &changed);
-        state.take_in(changed);
+        state.tidy()?;
+        state.take_in(changed)?;
         state.snapshot = Some(snapshot);
         *self.change() = state;
         Ok(())
@@ -97,41 +98,37 @@ impl Published {
     }
 
     /// Tombstones that hold registered contexts that are to be forgotten.
-    pub fn tombstones_with(&self, forget: &Contexts) -> Vec<Arc<TableRecord>> {
+    ///
+    /// # Errors
+    /// The temporary folder cannot be used.
+    pub fn tombstones_with(&self, forget: &Contexts) -> Result<Vec<TableRecord>, PipelineError> {
+        let mut tombstones = Vec::new();
         if forget.is_empty() {
-            return Vec::new();
+            return Ok(tombstones);
         }
         let state = self.state();
-        let rows = state.held.iter().map(|held| &held.0);
-        let tombstones = rows.filter(|row| {
+        let tombs = state
+            .held
+            .iter()
+            .filter(|it| it.removed && it.is_registered && it.is_ours && !it.is_known);
+        for row in tombs {
+            let row = row.head()?;
             let mut contexts = row.contexts.iter();
-            row.removed
-                && state.share.has_row(row)
-                && !row.is_passed_over()
-                && contexts.any(|context| is_forgotten(row, context, forget))
-        });
-        tombstones.cloned().collect()
+            if contexts.any(|context| is_forgotten(&row, context, forget)) {
+                tombstones.push(row);
+            }
+        }
+        Ok(tombstones)
     }
 
     /// The places that a part of the lake depends on, wherever they are.
     pub fn places(&self) -> KnownPlaces {
         let mut places = KnownPlaces::default();
-        let groups = self.groups().into_iter();
-        for table in groups.flat_map(|group| self.tables(group)) {
-            let mut files = table.files_now();
-            let log = files.find(|file| table.is_log(&file.path));
-            places
-                .logs
-                .extend(log.map(|log| parent(&log.path).to_owned()));
-            let of_table = table.contexts.iter().map(|it| &it.source);
-            let describing = of_table.filter(|path| describes_beside(path));
-            places.describing.extend(describing.cloned());
-            // Others are files that hold no table.
-            let passed_over = table.files.iter().filter(|file| file.no_table);
-            let describing = passed_over.filter(|file| describes_beside(&file.path));
-            places
-                .describing
-                .extend(describing.map(|file| file.path.clone()));
+        let state = self.state();
+        let rows = state.groups.values().flatten();
+        for more in rows.filter_map(|row| row.more.as_ref()) {
+            places.logs.extend(more.log.clone());
+            places.describing.extend(more.describing.iter().cloned());
         }
         places
     }
@@ -152,20 +149,37 @@ impl Published {
         !self.state().groups.is_empty()
     }
 
-    /// The tables that a group has in the index; a row of files that are passed over is removed.
-    pub fn tables(&self, group: GroupId) -> Vec<Arc<TableRecord>> {
+    /// What is known of the tables that a group has in the index; a row of files that are passed
+    /// over is removed.
+    pub fn rows(&self, group: GroupId) -> Vec<Arc<Row>> {
         self.state().groups.get(&group).cloned().unwrap_or_default()
+    }
+
+    /// The whole rows of these.
+    ///
+    /// # Errors
+    /// The temporary folder cannot be used.
+    pub fn tables(&self, group: GroupId) -> Result<Vec<TableRecord>, PipelineError> {
+        let rows = self.rows(group).into_iter();
+        rows.map(|row| row.whole()).collect()
     }
 
     /// Whether a group has anything in the index.
     pub fn has(&self, group: GroupId) -> bool {
-        let state = self.state();
-        state.groups.get(&group).is_some_and(|it| !it.is_empty())
+        self.state().groups.contains_key(&group)
     }
 
-    /// A table by its name, whatever group it is in.
-    pub fn table(&self, name: &str) -> Option<Arc<TableRecord>> {
-        self.state().by_name.get(&hash_of(name)).cloned()
+    /// What is known of a table, by its name, whatever group it is in.
+    pub fn row(&self, name: &str) -> Option<Arc<Row>> {
+        self.state().row(name).cloned()
+    }
+
+    /// The whole row of a table.
+    ///
+    /// # Errors
+    /// The temporary folder cannot be used.
+    pub fn table(&self, name: &str) -> Result<Option<TableRecord>, PipelineError> {
+        self.row(name).map(|row| row.whole()).transpose()
     }
 
     /// Whether a table of the group awaits a narration that this run can give.
@@ -177,9 +191,9 @@ impl Published {
 
     /// The members that a group's published tables were made from, sorted.
     pub fn members(&self, group: GroupId) -> Vec<MemberId> {
-        let tables = self.tables(group);
-        let mut members: Vec<MemberId> =
-            tables.iter().flat_map(|table| members_of(table)).collect();
+        let state = self.state();
+        let tables = state.groups.get(&group).into_iter().flatten();
+        let mut members: Vec<MemberId> = tables.flat_map(|it| it.members.iter().copied()).collect();
         members.sort_unstable();
         members.dedup();
         members
@@ -194,16 +208,14 @@ impl Published {
     }
 
     /// The rows that the join graph is made of, so that the catalog need not be read again for it;
-    /// none where columns were only counted.
-    pub fn graph_rows(&self) -> Option<HeldRows<GraphRow>> {
+    /// none of a share.
+    ///
+    /// # Errors
+    /// The temporary folder cannot be used.
+    pub fn graph_rows(&self) -> Result<Option<HeldRows<GraphRow>>, PipelineError> {
         let state = self.state();
-        let is_known = state.snapshot.is_some() && !state.are_counted && !state.share.is_partial();
-        is_known.then(|| state.held.map(|_, row| GraphRow::of(&row.0, &row.1)))
-    }
-
-    #[cfg(test)]
-    pub(crate) fn has_join_columns(&self) -> bool {
-        let state = self.state();
-        state.held.live().any(|(_, row)| !row.1.names().is_empty())
+        let is_known = state.snapshot.is_some() && !state.share.is_partial();
+        let row = |row: &Row| row.joins().map(|(row, joins)| GraphRow::of(&row, &joins));
+        is_known.then(|| state.held.map(row)).transpose()
     }
 }

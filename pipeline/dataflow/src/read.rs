@@ -130,11 +130,14 @@ impl Reader {
     }
 
     /// Looks a part up in what is published. This process has to have its group.
-    pub fn look_up(&self, task: ReadTask) -> LookedUp {
+    ///
+    /// # Errors
+    /// The temporary folder cannot be used.
+    pub fn look_up(&self, task: ReadTask) -> Result<LookedUp, PipelineError> {
         let known = match &task.source.0 {
             _ if task.is_probed => None,
             ReadSource::Data(file) => {
-                let known = self.published.file(file.content_fingerprint());
+                let known = self.published.file(file.content_fingerprint())?;
                 if known.is_some() {
                     self.count_for_people(file);
                 }
@@ -148,7 +151,7 @@ impl Reader {
                 })
             }
             ReadSource::Sidecar(object, version) => {
-                let known = self.published.context(&object.path, *version);
+                let known = self.published.context(&object.path, *version)?;
                 known.map(|known| Ok(ReadResult::Text(ContextPart::of_table(known))))
             }
             ReadSource::Shared {
@@ -156,15 +159,17 @@ impl Reader {
                 wanted: WantedParts::One { table, version, .. },
                 ..
             } => {
-                let known = self.published.part(table.as_str(), &object.path, *version);
+                let known = self
+                    .published
+                    .part(table.as_str(), &object.path, *version)?;
                 known.map(|known| Ok(ReadResult::Text(known)))
             }
             ReadSource::Shared { .. } => None,
         };
-        match known {
+        Ok(match known {
             Some(known) => LookedUp::Known(self.done(&task, known)),
             None => LookedUp::Unknown(task),
-        }
+        })
     }
 
     /// Carries out one read.

@@ -81,6 +81,11 @@ impl Part {
         self.folders.iter().any(|folder| is_within(path, folder))
     }
 
+    /// Whether one of the folders is at or below a folder.
+    pub fn is_below(&self, folder: &str) -> bool {
+        self.folders.iter().any(|it| is_within(it, folder))
+    }
+
     /// Whether a table of this name may be changed.
     pub fn has_table(&self, name: &str) -> bool {
         self.tables

@@ -104,16 +104,15 @@ pub fn column_sketches(row: &TableRecord) -> Result<Vec<ColumnSketch>, SketchErr
     read.collect()
 }
 
-/// What joins are found by in a row, small: a writer keeps it of its whole lake.
-#[derive(Clone, Debug, Default)]
+/// What joins are found by in a row.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct JoinColumns {
-    count: usize,
     columns: Box<[JoinColumn]>,
     sketches: Sketches,
 }
 
 /// A column as far as joins go, but for its values.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct JoinColumn {
     name: Box<str>,
     range: Option<(i64, i64)>,
@@ -124,7 +123,7 @@ struct JoinColumn {
 }
 
 /// What types columns have, as far as joins go.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Written {
     Whole,
     Number,
@@ -134,36 +133,48 @@ enum Written {
 }
 
 impl JoinColumns {
-    /// Those of a row; none of a tombstone.
-    pub fn of(row: &TableRecord) -> Self {
+    /// Those of a row, none of a tombstone; and which of its files has the same sketches.
+    pub fn of(row: &TableRecord) -> (Self, Option<usize>) {
         if row.removed {
-            return Self::default();
+            return (Self::default(), None);
         }
-        // Most tables have one file, whose sketches are kept in any case.
-        let same = row.files.iter().find(|it| it.sketches == row.sketches);
-        Self {
-            count: row.columns.len(),
+        let columns = Self {
             columns: row.columns.iter().map(JoinColumn::of).collect(),
-            sketches: same.map_or(&row.sketches, |it| &it.sketches).clone(),
+            sketches: row.sketches.clone(),
+        };
+        let mut files = row.files.iter();
+        (columns, files.position(|it| it.sketches == row.sketches))
+    }
+
+    /// The columns in few bytes, and their sketches.
+    pub fn pack(&self) -> (Vec<u8>, &Sketches) {
+        let mut out = Vec::new();
+        for column in &self.columns {
+            let name = column.name.as_bytes();
+            let range = column
+                .range
+                .map_or([None; 2], |(least, most)| [Some(least), Some(most)]);
+            out.extend((name.len() as u32).to_le_bytes());
+            out.extend(name);
+            out.extend([column.written as u8, u8::from(column.profile_exact)]);
+            out.push(u8::from(column.range.is_some()));
+            out.extend(range.into_iter().flatten().flat_map(i64::to_le_bytes));
+            out.extend(column.distinct.to_le_bytes());
+            out.extend(column.uniqueness.to_le_bytes());
         }
+        (out, &self.sketches)
     }
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.count
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// How many there are and nothing else, where no joins are looked for.
-    pub fn counted(&self) -> Self {
-        Self {
-            count: self.count,
-            ..Self::default()
+    /// What [`pack`](Self::pack) gave; `None` for anything else.
+    pub fn unpack(mut packed: &[u8], sketches: Sketches) -> Option<Self> {
+        let mut columns = Vec::new();
+        while !packed.is_empty() {
+            columns.push(JoinColumn::unpack(&mut packed)?);
         }
+        Some(Self {
+            columns: columns.into(),
+            sketches,
+        })
     }
 
     /// Their names in order.
@@ -172,7 +183,43 @@ impl JoinColumns {
     }
 }
 
+/// Bytes of a packed column, from the first on.
+fn take<const N: usize>(packed: &mut &[u8]) -> Option<[u8; N]> {
+    let (taken, rest) = packed.split_first_chunk()?;
+    *packed = rest;
+    Some(*taken)
+}
+
 impl JoinColumn {
+    fn unpack(packed: &mut &[u8]) -> Option<Self> {
+        let length = u32::from_le_bytes(take(packed)?) as usize;
+        let (name, rest) = packed.split_at_checked(length)?;
+        *packed = rest;
+        let [written, profile_exact, has_range] = take(packed)?;
+        let range = match has_range {
+            0 => None,
+            _ => Some((
+                i64::from_le_bytes(take(packed)?),
+                i64::from_le_bytes(take(packed)?),
+            )),
+        };
+        let all = [
+            Written::Whole,
+            Written::Number,
+            Written::Time,
+            Written::Text,
+            Written::Other,
+        ];
+        Some(Self {
+            name: std::str::from_utf8(name).ok()?.into(),
+            range,
+            distinct: u64::from_le_bytes(take(packed)?),
+            uniqueness: f64::from_le_bytes(take(packed)?),
+            written: *all.iter().find(|it| **it as u8 == written)?,
+            profile_exact: profile_exact != 0,
+        })
+    }
+
     fn of(column: &ColumnRecord) -> Self {
         let number = |text: &String| text.parse::<f64>().ok().map(|it| it as i64);
         let range = column.min.as_ref().zip(column.max.as_ref());
@@ -295,7 +342,9 @@ impl HeldValue for SketchedColumns {
         "columns.list.element.sketch",
     ]);
 
-    fn of_row(row: TableRecord) -> Self {
+    type With = ();
+
+    fn of_row(row: TableRecord, _: &()) -> Self {
         Self(row)
     }
 }

@@ -50,11 +50,14 @@ impl DraftValues {
     /// Those of a merged summary, which it has no more then: `most` of a file, and of the files
     /// with few values together. `holder` says where a file's lists are published, and which file
     /// that is there.
-    pub fn taken(
+    ///
+    /// # Errors
+    /// The first of `holder`.
+    pub fn taken<E>(
         summary: &mut TableSummary,
         most: u32,
-        holder: impl Fn(u64) -> Option<(Position, u64)>,
-    ) -> Self {
+        holder: impl Fn(u64) -> Result<Option<(Position, u64)>, E>,
+    ) -> Result<Self, E> {
         let columns = summary.columns.iter_mut();
         let columns = columns.filter(|column| !column.hashes.is_empty());
         let columns = columns.map(|column| ColumnValues {
@@ -66,7 +69,7 @@ impl DraftValues {
             columns: columns.collect(),
         };
         if most == 0 {
-            return Self::none();
+            return Ok(Self::none());
         }
         let lists = table
             .columns
@@ -83,15 +86,15 @@ impl DraftValues {
         missing.dedup();
         let mut from: BTreeMap<Position, Vec<PublishedFile>> = BTreeMap::new();
         for now in missing {
-            if let Some((position, published)) = holder(now) {
+            if let Some((position, published)) = holder(now)? {
                 let files = from.entry(position).or_default();
                 files.push(PublishedFile { published, now });
             }
         }
-        Self {
+        Ok(Self {
             table: Some(table),
             from: from.into_iter().collect(),
-        }
+        })
     }
 
     /// Nobody finds columns by values that the table withholds.

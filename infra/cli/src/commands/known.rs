@@ -18,7 +18,9 @@ struct Lake(String);
 impl HeldValue for Lake {
     const COLUMNS: Option<&'static [&'static str]> = Some(&[]);
 
-    fn of_row(row: TableRecord) -> Lake {
+    type With = ();
+
+    fn of_row(row: TableRecord, _: &()) -> Lake {
         Lake(row.lake)
     }
 }

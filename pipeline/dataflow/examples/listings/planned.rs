@@ -44,7 +44,7 @@ pub fn plan(objects: Objects, share: &Share) -> (u64, u64) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
-    let plan = runtime.block_on(plan_listing(planner, listing));
+    let plan = runtime.block_on(plan_listing(planner, listing)).unwrap();
     let (mut groups, mut epochs) = (0, 0);
     for epoch in plan.epochs {
         groups += black_box(epoch).groups.len() as u64;

@@ -5,10 +5,9 @@ use limn_formats::ObjectRecord;
 use limn_lake::{Contexts, Ignored, layout};
 use limn_models::{Embedder, HashedWords};
 use limn_profile::RowSample;
-use limn_segment::{ColumnRecord, IndexStore, Shard, Snapshot};
+use limn_segment::{IndexStore, Shard, Snapshot};
 
 use super::*;
-use crate::graph::size::{GraphSize, MostTables};
 use crate::options::RunOptions;
 use crate::published::{KnownFile, passed_over};
 use crate::read::{Part, ReadResult, Unread};
@@ -66,8 +65,8 @@ async fn assembler(rows: &[TableRecord]) -> (Assembler, IndexStore, Snapshot) {
     let entry = index.put_catalog(Shard(0), rows).await.unwrap();
     snapshot.catalog.push(entry);
     let published = Published::default();
-    let (known, most) = (Some(snapshot.clone()), MostTables(10));
-    let advanced = published.advance(&index, known, lake.url(), &settings, false, most);
+    let known = Some(snapshot.clone());
+    let advanced = published.advance(&index, known, lake.url(), &settings, false);
     advanced.await.unwrap();
     let assembler = Assembler {
         lake,
@@ -84,33 +83,12 @@ async fn assembler(rows: &[TableRecord]) -> (Assembler, IndexStore, Snapshot) {
 }
 
 #[tokio::test]
-async fn columns_are_only_counted_where_no_joins_are_looked_for() {
-    let row = TableRecord {
-        lake: Store::in_memory().url().to_owned(),
-        name: "orders".to_owned(),
-        group: format!("{:032x}", 1),
-        columns: vec![ColumnRecord::default(); 4],
-        ..TableRecord::default()
-    };
-    let (_, index, snapshot) = assembler(std::slice::from_ref(&row)).await;
-    let settings = IndexSettings::of_run(&RunOptions::default(), &HashedWords, None);
-    for (most, is_kept) in [(MostTables(1), true), (MostTables(0), false)] {
-        let published = Published::default();
-        let known = Some(snapshot.clone());
-        let advanced = published.advance(&index, known, &row.lake, &settings, false, most);
-        advanced.await.unwrap();
-        let (tables, columns) = (1, 4);
-        assert_eq!(published.graph_size(), GraphSize { tables, columns });
-        assert_eq!(published.graph_rows().is_some(), is_kept);
-        assert_eq!(published.has_join_columns(), is_kept);
-    }
-}
-
-#[tokio::test]
 async fn a_file_that_is_no_table_is_remembered_and_hidden() {
     let (empty, ..) = assembler(&[]).await;
     let lake_plan = plan(vec![object("notes.csv", 7)]);
-    let drafts = empty.describe(&lake_plan, parts([Ok(ReadResult::NoTable)]));
+    let drafts = empty
+        .describe(&lake_plan, parts([Ok(ReadResult::NoTable)]))
+        .unwrap();
     let [draft] = &drafts[..] else {
         panic!("{drafts:?}");
     };
@@ -136,23 +114,27 @@ async fn a_file_that_is_no_table_is_remembered_and_hidden() {
     assert_eq!(counted(passed_over(row)), [("csv".to_owned(), 1)]);
     // The next run finds nothing to do, and would not read it if there was.
     let file = &lake_plan.group.files[0];
-    let known = published.file(file.content_fingerprint());
+    let known = published.file(file.content_fingerprint()).unwrap();
     assert_eq!(known, Some(KnownFile::NoTable));
     let members = members(&lake_plan.group, knowing.settings);
     assert_eq!(published.members(lake_plan.id), members);
     assert!(published.groups().contains(&lake_plan.id));
-    let again = knowing.describe(&lake_plan, parts([Ok(ReadResult::NoTable)]));
+    let again = knowing
+        .describe(&lake_plan, parts([Ok(ReadResult::NoTable)]))
+        .unwrap();
     assert!(again.is_empty(), "{again:?}");
     // In another version it is a table, and new.
     let changed = plan(vec![object("notes.csv", 8)]);
-    let table = knowing.describe(
-        &changed,
-        parts([Ok(ReadResult::Summary(Box::new(summary())))]),
-    );
+    let table = knowing
+        .describe(
+            &changed,
+            parts([Ok(ReadResult::Summary(Box::new(summary())))]),
+        )
+        .unwrap();
     let row = &table[0].row.as_ref().unwrap().0;
     assert!(!row.removed && !table[0].known && row.files_now().count() == 1);
     // It is removed, and so is the row with its files.
-    let removed = knowing.remove(lake_plan.id);
+    let removed = knowing.remove(lake_plan.id).unwrap();
     let row = &removed[0].row.as_ref().unwrap().0;
     assert!(row.removed && !row.is_passed_over() && !removed[0].known);
 }
@@ -161,15 +143,19 @@ async fn a_file_that_is_no_table_is_remembered_and_hidden() {
 async fn a_table_whose_file_is_none_any_more_goes() {
     let (empty, ..) = assembler(&[]).await;
     let before = plan(vec![object("t.csv", 7)]);
-    let table = empty.describe(
-        &before,
-        parts([Ok(ReadResult::Summary(Box::new(summary())))]),
-    );
+    let table = empty
+        .describe(
+            &before,
+            parts([Ok(ReadResult::Summary(Box::new(summary())))]),
+        )
+        .unwrap();
     let mut row = table[0].row.as_ref().unwrap().0.clone();
     (row.segment, row.blocks) = ("segments/0000/x.seg".to_owned(), 2);
     let (knowing, ..) = assembler(std::slice::from_ref(&row)).await;
     let now = plan(vec![object("t.csv", 8)]);
-    let drafts = knowing.describe(&now, parts([Ok(ReadResult::NoTable)]));
+    let drafts = knowing
+        .describe(&now, parts([Ok(ReadResult::NoTable)]))
+        .unwrap();
     let [draft] = &drafts[..] else {
         panic!("{drafts:?}");
     };
@@ -181,7 +167,7 @@ async fn a_table_whose_file_is_none_any_more_goes() {
         error: "t.csv: cut; write it again".to_owned(),
         settled: true,
     };
-    let drafts = knowing.describe(&now, parts([Err(unread)]));
+    let drafts = knowing.describe(&now, parts([Err(unread)])).unwrap();
     let kept = &drafts[0].row.as_ref().unwrap().0;
     assert!(!kept.removed && kept.error.is_some() && kept.rows == Some(3));
 }
@@ -199,7 +185,7 @@ async fn in_a_directory_such_a_file_takes_no_part() {
         Ok(ReadResult::Summary(Box::new(summary()))),
         Ok(ReadResult::NoTable),
     ];
-    let drafts = empty.describe(&parts_of(8), parts(read));
+    let drafts = empty.describe(&parts_of(8), parts(read)).unwrap();
     let row = &drafts[0].row.as_ref().unwrap().0;
     assert!(!row.removed && row.error.is_none() && row.rows == Some(3));
     assert_eq!((row.files.len(), row.files_now().count()), (2, 1));
@@ -209,7 +195,9 @@ async fn in_a_directory_such_a_file_takes_no_part() {
         error: "t/part-00000.csv: cut; write it again".to_owned(),
         settled: true,
     };
-    let drafts = empty.describe(&parts_of(8), parts([Err(unread), Ok(ReadResult::NoTable)]));
+    let drafts = empty
+        .describe(&parts_of(8), parts([Err(unread), Ok(ReadResult::NoTable)]))
+        .unwrap();
     let row = &drafts[0].row.as_ref().unwrap().0;
     assert!(row.error.is_some() && !row.is_passed_over());
     assert_eq!(drafts[0].failures.len(), 1);

@@ -129,13 +129,14 @@ impl Joins {
         Ok(())
     }
 
-    /// The graph of what is published; nothing is read for it.
+    /// The graph of what is published; nothing of the index is read for it.
     async fn begin(&self, published: &Arc<Published>) -> Result<Graph, PipelineError> {
         let (published, lake) = (Arc::clone(published), self.lake.clone());
-        let made = tokio::task::spawn_blocking(move || Graph::of(&lake, published.graph_rows()));
-        made.await.map_err(|_| PipelineError::TaskDied {
+        let make = move || Ok(Graph::of(&lake, published.graph_rows()?));
+        let made = tokio::task::spawn_blocking(make).await;
+        made.map_err(|_| PipelineError::TaskDied {
             stage: "join graph",
-        })
+        })?
     }
 
     /// The edges that come and go with these tables.

@@ -58,8 +58,10 @@ impl GraphRow {
 impl HeldValue for GraphRow {
     const COLUMNS: Option<&'static [&'static str]> = SketchedColumns::COLUMNS;
 
-    fn of_row(row: TableRecord) -> Self {
-        Self::of(&row, &JoinColumns::of(&row))
+    type With = ();
+
+    fn of_row(row: TableRecord, _: &()) -> Self {
+        Self::of(&row, &JoinColumns::of(&row).0)
     }
 }
 

@@ -8,6 +8,7 @@ use limn_lake::{ContextSource, ContextText, Group, GroupKind, Layout, Outline, T
 
 use super::group::members;
 use super::planner::Planner;
+use crate::error::PipelineError;
 use crate::published::KnownFile;
 use crate::scope::Part;
 
@@ -45,7 +46,7 @@ impl Planner {
         layout: &'a Layout,
         at: usize,
         part: &Part,
-    ) -> Looked<'a> {
+    ) -> Result<Looked<'a>, PipelineError> {
         let is_new = !self.published.has_any() && part.tables.is_none();
         let mut is_apart = false;
         if is_new && let Some(outline) = layout.outline(at) {
@@ -53,14 +54,14 @@ impl Planner {
                 && outline.files > evolution::PROBES
                 && Box::pin(self.is_new_apart(layout, at)).await;
             if !is_apart {
-                return Looked::New(at, outline);
+                return Ok(Looked::New(at, outline));
             }
         }
         let Some(group) = layout.group(at) else {
-            return Looked::Arranged(Vec::new(), Vec::new());
+            return Ok(Looked::Arranged(Vec::new(), Vec::new()));
         };
-        let (found, orphans) = Box::pin(self.arrange(at, group, is_apart)).await;
-        Looked::Arranged(found, orphans)
+        let (found, orphans) = Box::pin(self.arrange(at, group, is_apart)).await?;
+        Ok(Looked::Arranged(found, orphans))
     }
 
     /// Whether a family of whose files nothing is known is certainly a table a file.
@@ -89,23 +90,23 @@ impl Planner {
         at: usize,
         group: Group,
         is_apart: bool,
-    ) -> (Vec<Arranged>, Vec<String>) {
+    ) -> Result<(Vec<Arranged>, Vec<String>), PipelineError> {
         let kind = group.kind;
         let (groups, orphans) = match is_apart {
             true => taken_apart(group),
-            false => self.split(group).await,
+            false => self.split(group).await?,
         };
         let is_split = groups.len() != 1 || groups.iter().any(|it| it.kind != kind);
         let mut arranged = Vec::with_capacity(groups.len());
         for mut group in groups {
-            let is_known = self.compare_shared_texts(&mut group).await;
+            let is_known = self.compare_shared_texts(&mut group).await?;
             arranged.push(Arranged {
                 at,
                 is_as_laid_out: !is_split && !is_known,
                 group,
             });
         }
-        (arranged, orphans)
+        Ok((arranged, orphans))
     }
 
     /// A family as its tables, as far as this is certain.
@@ -114,11 +115,11 @@ impl Planner {
     /// does not know all files it leaves the family together, unless its probes decide: the
     /// dataflow arranges it by the same rules when it has seen every file. So this can change how
     /// much one change costs, never what tables there are.
-    async fn split(&self, group: Group) -> (Vec<Group>, Vec<String>) {
+    async fn split(&self, group: Group) -> Result<(Vec<Group>, Vec<String>), PipelineError> {
         if group.kind != GroupKind::Family {
-            return (vec![group], Vec::new());
+            return Ok((vec![group], Vec::new()));
         }
-        match self.how_split(&group).await {
+        Ok(match self.how_split(&group).await? {
             Split::Not => (vec![group], Vec::new()),
             Split::Apart => taken_apart(group),
             Split::Into(groups) => {
@@ -129,15 +130,15 @@ impl Planner {
                 };
                 (groups, orphans)
             }
-        }
+        })
     }
 
-    async fn how_split(&self, group: &Group) -> Split {
+    async fn how_split(&self, group: &Group) -> Result<Split, PipelineError> {
         let mut shapes = Shapes::default();
         let mut unknown: Vec<usize> = Vec::new();
         for (at, file) in group.files.iter().enumerate() {
             let path = file.object.path.as_str();
-            match self.published.file(file.content_fingerprint()) {
+            match self.published.file(file.content_fingerprint())? {
                 Some(KnownFile::Summary(mut summary)) => {
                     summary.redact(self.redact);
                     shapes.add(path, &summary);
@@ -145,7 +146,7 @@ impl Planner {
                 Some(KnownFile::NoTable) => {}
                 // It cannot be read: its last good version says what it is like.
                 Some(KnownFile::Unread(_)) => {
-                    if let Some(mut last) = self.published.last_good(path) {
+                    if let Some(mut last) = self.published.last_good(path)? {
                         last.redact(self.redact);
                         shapes.add(path, &last);
                     }
@@ -154,14 +155,15 @@ impl Planner {
             }
         }
         if unknown.is_empty() {
-            return Split::Into(evolution::arrange(group.clone(), &shapes));
+            return Ok(Split::Into(evolution::arrange(group.clone(), &shapes)));
         }
         // A small family may as well wait until all of it is read.
         let is_large = unknown.len() > evolution::PROBES;
-        match is_large && self.is_apart(group, &unknown, &mut shapes).await {
+        let is_apart = is_large && self.is_apart(group, &unknown, &mut shapes).await;
+        Ok(match is_apart {
             true => Split::Apart,
             false => Split::Not,
-        }
+        })
     }
 
     /// Whether a family is certainly a table a file. The files that show it first are read, where
@@ -193,9 +195,9 @@ impl Planner {
     /// Of texts about several tables that the index has in another version: whether they say the
     /// same of the group's table as they did. One that changed is read here, once for all tables,
     /// so that only those are described again whose part changed. Whether there is any.
-    async fn compare_shared_texts(&self, group: &mut Group) -> bool {
+    async fn compare_shared_texts(&self, group: &mut Group) -> Result<bool, PipelineError> {
         if !group.contexts.iter().any(ContextSource::is_shared) {
-            return false;
+            return Ok(false);
         }
         let mut is_any = false;
         let current = members(group, self.settings);
@@ -213,7 +215,7 @@ impl Planner {
             let table = context.table.as_str();
             let before = self
                 .published
-                .part_of_another_version(table, &object.path, member);
+                .part_of_another_version(table, &object.path, member)?;
             let Some((version, before)) = before else {
                 continue;
             };
@@ -225,7 +227,7 @@ impl Planner {
                 is_any = true;
             }
         }
-        is_any
+        Ok(is_any)
     }
 }
 

@@ -11,6 +11,7 @@ use super::planner::Planner;
 use super::sides::{Differ, EpochPlan, Sides, tombstone_group};
 use super::survey::{Found, Surveyed, ToDo};
 use crate::changes::GroupId;
+use crate::error::PipelineError;
 
 /// The epochs of a plan. Each is made when it is asked for: so only those under way are in memory.
 /// What is published is known as of the plan until the last one is made.
@@ -32,6 +33,8 @@ struct Making {
     tombstoned: HashSet<GroupId>,
     /// Those that the first epoch restates.
     restated: Vec<GroupId>,
+    /// Tombstones that lose contexts, for the last epoch.
+    rewritten: Vec<GroupId>,
     left: usize,
 }
 
@@ -43,7 +46,16 @@ struct Compared {
 }
 
 impl Epochs {
-    pub(super) fn new(planner: Arc<Planner>, layout: Layout, surveyed: Surveyed) -> Self {
+    /// Those of a layout that was looked at.
+    ///
+    /// # Errors
+    /// The temporary folder cannot be used.
+    pub(super) fn new(
+        planner: Arc<Planner>,
+        layout: Layout,
+        surveyed: Surveyed,
+    ) -> Result<Self, PipelineError> {
+        let rewritten = planner.published.tombstones_with(&planner.forget)?;
         let making = Making {
             left: 1 + surveyed.to_do.iter().filter(|it| it.begins).count(),
             planner,
@@ -52,11 +64,12 @@ impl Epochs {
             removed: surveyed.removed,
             tombstoned: HashSet::new(),
             restated: surveyed.restated,
+            rewritten: rewritten.iter().map(tombstone_group).collect(),
         };
-        Epochs {
+        Ok(Epochs {
             making: Some(making),
             others: 0,
-        }
+        })
     }
 
     /// Makes them so many, or as many as there are if these are more: another process has as many.
@@ -161,9 +174,8 @@ impl Making {
             let sides = self.planner.sides(id, &[], Vec::new());
             sides.feed(epoch, id);
         }
-        let planner = &self.planner;
-        for row in planner.published.tombstones_with(&planner.forget) {
-            epoch.rewrite_tombstone(tombstone_group(&row));
+        for group in self.rewritten.drain(..) {
+            epoch.rewrite_tombstone(group);
         }
     }
 }

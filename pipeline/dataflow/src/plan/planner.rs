@@ -10,9 +10,10 @@ use super::cuts::{Changed, Room};
 use super::group::members;
 use super::sides::{Differ, EpochPlan, Sides};
 use crate::changes::{GroupId, MemberId};
+use crate::error::PipelineError;
 use crate::held_back::HeldBack;
 use crate::options::RunOptions;
-use crate::published::{Published, group_of};
+use crate::published::Published;
 use crate::read::Reader;
 use crate::scope::{Part, root_name};
 use crate::share::Share;
@@ -86,18 +87,29 @@ impl Planner {
 
     /// The published groups of a part of the lake, but for those that are held back: those that
     /// its listing lacks were removed.
-    pub(super) fn removal_candidates(&self, part: &Part, held: &HeldBack) -> HashSet<GroupId> {
+    ///
+    /// # Errors
+    /// The temporary folder cannot be used.
+    pub(super) fn removal_candidates(
+        &self,
+        part: &Part,
+        held: &HeldBack,
+    ) -> Result<HashSet<GroupId>, PipelineError> {
         let mut candidates: HashSet<GroupId> = self.published.groups().into_iter().collect();
-        candidates.retain(|group| {
-            let tables = self.published.tables(*group);
-            !held.has(*group)
-                && tables.iter().any(|table| part.has_table(&table.name))
-                && tables
-                    .iter()
-                    .flat_map(|table| &table.files)
-                    .all(|file| part.has_path(&file.path))
-        });
-        candidates
+        candidates.retain(|group| !held.has(*group));
+        if !part.is_partial() {
+            return Ok(candidates);
+        }
+        let mut within = HashSet::new();
+        for group in candidates {
+            let tables = self.published.rows(group);
+            let mut is_within = tables.iter().any(|table| part.has_table(&table.name));
+            for table in &tables {
+                is_within = is_within && table.is_within(part)?;
+            }
+            within.extend(is_within.then_some(group));
+        }
+        Ok(within)
     }
 
     /// A group with its sides. One that is described anyway is so with the texts of now.
@@ -166,7 +178,7 @@ impl Planner {
         }
         let names = group.files.iter().map(|file| file.table_name.as_str());
         for name in names.chain([group.name.as_str()]) {
-            let before = self.published.table(name).and_then(|row| group_of(&row));
+            let before = self.published.row(name).and_then(|row| row.group);
             let is_other =
                 |it: &GroupId| *it != GroupId::from(group.key) && !takes_over.contains(it);
             let Some(before) = before.filter(is_other) else {
@@ -192,7 +204,7 @@ impl Planner {
                 .iter()
                 .any(|file| part.has_table(file.table_name.as_str()))
             || published.any(|group| {
-                let tables = self.published.tables(*group);
+                let tables = self.published.rows(*group);
                 tables.iter().any(|table| part.has_table(&table.name))
             })
     }

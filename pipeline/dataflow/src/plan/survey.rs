@@ -11,6 +11,7 @@ use super::cuts::{Changed, Cuts};
 use super::planner::Planner;
 use super::sides::Differ;
 use crate::changes::GroupId;
+use crate::error::PipelineError;
 use crate::held_back::HeldBack;
 use crate::scope::Part;
 
@@ -61,19 +62,27 @@ pub(super) struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
-    pub(super) fn of(planner: &'a Planner, part: &'a Part, unlisted: &[String]) -> Survey<'a> {
-        let held = HeldBack::of(&planner.published, unlisted);
-        Survey {
+    /// A survey of a part of a lake, of which this could not be listed.
+    ///
+    /// # Errors
+    /// The temporary folder cannot be used.
+    pub(super) fn of(
+        planner: &'a Planner,
+        part: &'a Part,
+        unlisted: &[String],
+    ) -> Result<Survey<'a>, PipelineError> {
+        let held = HeldBack::of(&planner.published, unlisted)?;
+        Ok(Survey {
             planner,
             part,
             found: Surveyed {
-                removed: planner.removal_candidates(part, &held),
+                removed: planner.removal_candidates(part, &held)?,
                 ..Surveyed::default()
             },
             held,
             changed: Vec::new(),
             logged: Vec::new(),
-        }
+        })
     }
 
     /// Looks at the next group.
@@ -144,18 +153,27 @@ impl<'a> Survey<'a> {
     }
 
     /// The end of it: all groups were looked at.
-    pub(super) fn end(mut self) -> Surveyed {
+    ///
+    /// # Errors
+    /// The temporary folder cannot be used.
+    pub(super) fn end(mut self) -> Result<Surveyed, PipelineError> {
         let logged = std::mem::take(&mut self.logged).into_iter();
-        let joined = logged.map(|(name, path)| {
-            let is_own = |id: &&GroupId| {
-                let tables = self.planner.published.tables(**id);
+        let mut joined: Vec<(String, String, usize)> =
+            logged.map(|(name, path)| (name, path, 0)).collect();
+        let removed = match joined.is_empty() {
+            true => None,
+            false => Some(&self.found.removed),
+        };
+        for id in removed.into_iter().flatten() {
+            let tables = self.planner.published.tables(*id)?;
+            for (_, path, count) in &mut joined {
                 let mut files = tables.iter().flat_map(|it| it.files_now());
-                files.any(|file| is_within(&file.path, &path))
-            };
-            (name, self.found.removed.iter().filter(is_own).count())
-        });
-        let joined = joined.filter(|(_, count)| *count > 0).collect();
-        self.found.joined = joined;
+                *count += usize::from(files.any(|file| is_within(&file.path, path)));
+            }
+        }
+        let joined = joined.into_iter().filter(|(.., count)| *count > 0);
+        let joined = joined.map(|(name, _, count)| (name, count));
+        self.found.joined = joined.collect();
         if !self.planner.is_uniform {
             self.found.restated = self.held.into_groups();
         }
@@ -164,6 +182,6 @@ impl<'a> Survey<'a> {
             to_do.begins = cuts.begins(changed);
         }
         self.found.to_do.shrink_to_fit();
-        self.found
+        Ok(self.found)
     }
 }

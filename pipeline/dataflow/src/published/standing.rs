@@ -8,7 +8,7 @@ use limn_lake::Ignored;
 use limn_segment::TableRecord;
 use serde::{Deserialize, Serialize};
 
-use super::rows::{is_searchable, object_of};
+use super::rows::object_of;
 use super::state::Published;
 use crate::graph::size::GraphSize;
 use crate::report::Failure;
@@ -51,15 +51,18 @@ impl Published {
             size: state.graph_size(),
             ..Standing::default()
         };
-        for table in state.groups.values().flatten() {
-            standing.tables += u64::from(is_searchable(table));
-            standing.failures.extend(failures_of(table));
-            let passed_over = passed_over(table);
-            if passed_over.count() > 0 {
-                standing.passed_over.push((table.name.clone(), passed_over));
+        for row in state.groups.values().flatten() {
+            standing.tables += u64::from(row.is_searchable);
+            if row.awaits_narration {
+                standing.awaiting.push(row.name.to_string());
             }
-            if table.awaits_narration {
-                standing.awaiting.push(table.name.clone());
+            let Some(more) = &row.more else {
+                continue;
+            };
+            standing.failures.extend(more.failures.iter().cloned());
+            if more.passed_over.count() > 0 {
+                let passed_over = (row.name.to_string(), more.passed_over.clone());
+                standing.passed_over.push(passed_over);
             }
         }
         standing

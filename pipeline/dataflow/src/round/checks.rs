@@ -73,7 +73,7 @@ impl Round {
         }
         if let Scope::Tables(names) = scope {
             let is_known = |name: &&String| {
-                plan.tables.contains(*name) || self.opening.known.published.table(name).is_some()
+                plan.tables.contains(*name) || self.opening.known.published.row(name).is_some()
             };
             if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
                 return Err(PipelineError::Settings(format!(

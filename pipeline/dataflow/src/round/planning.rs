@@ -38,9 +38,9 @@ impl Round {
         let (filtered, objects) = (listing.left_out.len(), listing.objects.len());
         let options_of_files = self.opened.stages.reader.options();
         self.unless_stopped(listing.open_containers(lake, published, &selection, options_of_files))
-            .await?;
+            .await??;
         self.unless_stopped(listing.open_logs(lake, published, &selection))
-            .await?;
+            .await??;
         let left_out = filtered + listing.members_left_out;
         let process = self.cluster.as_ref().map_or(0, |it| it.place().0);
         let asks = self.opened.stages.asking.is_some();
@@ -83,7 +83,7 @@ impl Round {
         let shared_texts = listing.texts_seen_by_several();
         let mut plan = self
             .unless_stopped(plan(Arc::clone(&self.planner), listing))
-            .await?;
+            .await??;
         // A name that no table can have is reported like any other failure.
         let refused = plan.refused.iter().map(|error| Failure {
             table: error.object.clone(),
@@ -101,9 +101,9 @@ impl Round {
                 |it: &String| !planned.orphans.contains(it) && !planned.unreached.contains(it);
             planned.matched = matched.filter(is_matched).collect();
         }
-        let restated = plan.restated.iter().flat_map(|it| published.tables(*it));
+        let restated = plan.restated.iter().flat_map(|it| published.rows(*it));
         let restated = restated.filter(|table| !table.removed);
-        planned.restated = restated.map(|table| table.name.clone()).collect();
+        planned.restated = restated.map(|table| table.name.to_string()).collect();
         planned.joined = std::mem::take(&mut plan.joined);
         (planned.files_wanted, planned.awaiting) = (plan.files_wanted, plan.awaiting);
         planned.epochs = plan.epochs.left();

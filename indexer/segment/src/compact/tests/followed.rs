@@ -16,7 +16,9 @@ impl HeldValue for Brief {
     const COLUMNS: Option<&'static [&'static str]> =
         Some(&["rows", "contexts.list.element.source"]);
 
-    fn of_row(row: TableRecord) -> Self {
+    type With = ();
+
+    fn of_row(row: TableRecord, _: &()) -> Self {
         // What was not asked for was not decoded.
         assert!(row.segment.is_empty() && row.indexed_ms == 0 && row.error.is_none());
         assert!(row.contexts.iter().all(|it| it.text.is_empty()));

@@ -70,12 +70,12 @@ async fn what_is_known_of_new_groups_without_their_files_is_enough() {
     let registered = Contexts::from([(name, vec!["All of them.".to_owned()])]);
     let layout = layout(objects, &registered, "lake");
     let (planner, part) = (planner(&lake), Part::whole());
-    let mut surveys = [(); 2].map(|()| Survey::of(&planner, &part, &[]));
+    let mut surveys = [(); 2].map(|()| Survey::of(&planner, &part, &[]).unwrap());
     let (mut new, mut apart) = (0, 0);
     for at in 0..layout.len() {
         let group = layout.group(at).unwrap();
-        let (found, orphans) = planner.arrange(at, group.clone(), false).await;
-        match planner.look_at(&layout, at, &part).await {
+        let (found, orphans) = planner.arrange(at, group.clone(), false).await.unwrap();
+        match planner.look_at(&layout, at, &part).await.unwrap() {
             Looked::New(place, outline) => {
                 new += 1;
                 assert_eq!(
@@ -105,7 +105,7 @@ async fn what_is_known_of_new_groups_without_their_files_is_enough() {
         found.into_iter().for_each(|it| surveys[1].look_at(it));
     }
     assert_eq!((new, apart), (7, 12));
-    let [first, second] = surveys.map(Survey::end);
+    let [first, second] = surveys.map(|it| it.end().unwrap());
     assert_eq!(shown(&first), shown(&second));
     assert_eq!(first.files_wanted, 38);
 }
