@@ -2,13 +2,15 @@
 
     python3 tests/bench/processes.py target/release/limn RESULT.json [TABLES]
 
-Reports wall seconds and CPU seconds (of all processes of a run) of alternating runs into new indexes.
+Reports wall seconds and CPU seconds (of all processes of a run) of alternating runs into new indexes, and the seconds of
+each process by stage, summed over its concurrent tasks.
 """
 
 import json
 import os
 import pathlib
 import random
+import re
 import resource
 import subprocess
 import sys
@@ -34,8 +36,8 @@ def run(limn, root, index, processes):
     command = [limn, "index", root, "--index", index, "--workers", "1", "--embed-threads", "1", "--json"]
     if processes > 1:
         command += ["--processes", str(processes)]
-    environment = {**os.environ, "LIMN_NARRATE": "names"}
-    done = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE)
+    environment = {**os.environ, "LIMN_NARRATE": "names", "LIMN_LOG": "limn_pipeline::cluster::totals=info", "NO_COLOR": "1"}
+    done = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wall, after = time.monotonic() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
     report = json.loads(done.stdout)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -48,7 +50,13 @@ def run(limn, root, index, processes):
         "embedded_tokens": report["model"]["embedded_tokens"],
         "objects_read": report["objects"]["read"],
         "requests": sum(report["requests"].values()),
+        "seconds_by_process": [stages(line) for line in done.stderr.splitlines() if "seconds of this process" in line],
     }
+
+
+def stages(line):
+    """The seconds of each stage in a line of a process's log."""
+    return {name: round(float(value), 2) for name, value in re.findall(r"(read|embed|write)=([0-9.e-]+)", line)}
 
 
 def main():

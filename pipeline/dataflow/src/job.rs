@@ -41,7 +41,7 @@ use limn_joins::{Band, Member, Table};
 use limn_segment::TextHash;
 use timely::ExchangeData;
 use timely::dataflow::channels::pact::{Exchange, ParallelizationContract, Pipeline};
-use timely::dataflow::operators::vec::{Broadcast, Filter, Map};
+use timely::dataflow::operators::vec::{Broadcast, Map};
 use timely::dataflow::operators::{Concat, Exchange as _, Inspect, OkErr, Probe};
 use timely::dataflow::{InputHandle, ProbeHandle, Stream};
 use timely::worker::Worker;
@@ -198,7 +198,7 @@ pub fn build(
         let written = write_segments(embedded, job, stages, worker_count);
         let (shards, awaiting) = written.ok_err(|written| match written {
             Written::Shard(shard) => Ok(*shard),
-            Written::Awaits(table) => Err(*table),
+            awaiting => Err(awaiting),
         });
         await_narrations(awaiting, job, stages, askers).probe_with(&done);
         if worker_count > job.workers {
@@ -260,7 +260,7 @@ fn read_and_assemble<'scope>(
     });
     let (plans, at_once) = work.ok_err(|work| match work {
         Work::Describe(plan) => Ok(plan),
-        other => Err(other),
+        other => Err(Box::new(other)),
     });
     let groups = complete_groups(plans, known.concat(reads));
     let assemble = Stage::of("assemble tables", job, &stages.assembler);
@@ -269,7 +269,7 @@ fn read_and_assemble<'scope>(
     });
     let assemble = Stage::of("assemble tables at once", job, &stages.assembler);
     let at_once = assemble.run(at_once, Pipeline, |assembler, work| async move {
-        assembler.at_once(work)
+        assembler.at_once(*work)
     });
     of_parts.concat(at_once)
 }
@@ -359,7 +359,7 @@ fn forget_kept<'scope>(
 /// Tables that await a narration wait with the process that asks for it, if any does, until the
 /// lake is published.
 fn await_narrations<'scope>(
-    awaiting: Stream<'scope, Epoch, Vec<AwaitingTable>>,
+    awaiting: Stream<'scope, Epoch, Vec<Written>>,
     job: &Job,
     stages: &Stages,
     askers: &Askers,
@@ -367,7 +367,10 @@ fn await_narrations<'scope>(
     let is_asked = !askers.is_empty();
     let (asking, askers, workers) = (stages.asking.clone(), askers.clone(), job.workers);
     awaiting
-        .filter(move |_| is_asked)
+        .flat_map(move |written| match written {
+            Written::Awaits(table) if is_asked => Some(*table),
+            _ => None,
+        })
         .exchange(move |table: &AwaitingTable| askers.worker(table, workers))
         .flat_map(move |table| {
             if let Some(asking) = &asking {

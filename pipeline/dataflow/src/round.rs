@@ -50,7 +50,9 @@ impl Round {
         if let Some(narrations) = &stages.narrations {
             narrations.finish().await?;
         }
-        Ok(cluster.end(self.opening.totals(stages)).await)
+        let totals = self.opening.totals(stages);
+        totals.log();
+        Ok(cluster.end(totals).await)
     }
 
     /// Lists the lake and indexes what changed. The workers are `kept` for the next round; those of

@@ -45,7 +45,7 @@ pub enum Message {
     /// What a follower has planned.
     Planned(Box<Planned>),
     /// A follower: its part is done, and this is what it did.
-    Totals(Totals),
+    Totals(Box<Totals>),
     /// A follower was asked to stop.
     Stop,
     /// It ends in good order.

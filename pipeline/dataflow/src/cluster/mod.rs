@@ -205,7 +205,7 @@ impl Cluster {
     /// The leader: waits for what all followers did, once the dataflow is complete.
     pub async fn totals(&self) -> Totals {
         let totals = self.gather(|message| match message {
-            Message::Totals(totals) => Ok(totals),
+            Message::Totals(totals) => Ok(*totals),
             other => Err(other),
         });
         let mut all = Totals::default();
@@ -274,7 +274,7 @@ impl Cluster {
     /// A follower: its part is done. Waits for the leader's; gives whether the run was stopped.
     pub async fn end(&self, totals: Totals) -> bool {
         // From here on no process takes it for lost.
-        self.mesh.send_all(&Message::Totals(totals));
+        self.mesh.send_all(&Message::Totals(Box::new(totals)));
         self.next(0, |message| match message {
             Message::Farewell { stopped } => Ok(stopped),
             other => Err(other),

@@ -33,6 +33,19 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// Logs where the time of this process went, summed over concurrent tasks.
+    pub fn log(&self) {
+        tracing::info!(
+            read = self.read,
+            embed = self.embed,
+            write = self.write,
+            narrate = self.narrate,
+            files = self.files_read,
+            blocks = self.embedded_blocks,
+            "seconds of this process"
+        );
+    }
+
     /// Adds what another process did at the same time.
     pub fn add(&mut self, other: Self) {
         self.files_read += other.files_read;

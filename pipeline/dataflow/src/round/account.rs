@@ -302,6 +302,7 @@ impl Round {
     /// Puts what was read, computed and written into the report, by this process and the followers.
     pub(super) fn count(&self, report: &mut Report, followers: Totals) {
         let mut all = self.opening.totals(&self.opened.stages);
+        all.log();
         all.add(followers);
         report.objects.read = all.files_read;
         (report.requests, report.bytes) = (all.requests, all.bytes);
