@@ -107,11 +107,11 @@ impl Published {
             return Ok(tombstones);
         }
         let state = self.state();
-        let tombs = state
+        let removed = state
             .held
             .iter()
             .filter(|it| it.removed && it.is_registered && it.is_ours && !it.is_known);
-        for row in tombs {
+        for row in removed {
             let row = row.head()?;
             let mut contexts = row.contexts.iter();
             if contexts.any(|context| is_forgotten(&row, context, forget)) {
