@@ -13,11 +13,31 @@ use limn_segment::*;
 
 const DIMENSIONS: usize = 384;
 
-fn main() -> Result<(), Box<dyn Error>> {
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome {
     let mut arguments = std::env::args().skip(1);
     let folder = arguments.next().ok_or("name a folder of CSV files")?;
+    let tables = tables_of(&folder, arguments.next().as_deref())?;
+    let names = tables.iter().step_by(97).map(|it| it.table.name.as_str());
+    let terms: Vec<String> = names.flat_map(analyzer::analyze).collect();
+
+    let (flat, graph) = build(tables)?;
+    let reader = SegmentReader::from_bytes(flat.bytes.clone(), &flat.entry)?;
+    println!(
+        "graph: {} bytes a vector",
+        (graph.stats.vectors - flat.stats.vectors) / reader.vector_count().max(1) as u64,
+    );
+    let graph = SegmentReader::from_bytes(graph.bytes, &graph.entry)?;
+    open(&flat)?;
+    search(&reader, &graph)?;
+    look_up(&reader, &terms)
+}
+
+/// The tables of a folder, with the contexts that a file has for them.
+fn tables_of(folder: &str, contexts_file: Option<&str>) -> Outcome<Vec<TableBlocks>> {
     let mut contexts: BTreeMap<String, String> = BTreeMap::new();
-    if let Some(path) = arguments.next() {
+    if let Some(path) = contexts_file {
         for line in std::fs::read_to_string(path)?.lines() {
             let row: serde_json::Value = serde_json::from_str(line)?;
             let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
@@ -25,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let mut tables = Vec::new();
-    for entry in std::fs::read_dir(&folder)? {
+    for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         let name = path
             .file_stem()
@@ -35,13 +55,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         let context = contexts.get(&name).cloned();
         tables.push(table(&name, &std::fs::read_to_string(&path)?, context));
     }
-    let terms: Vec<String> = tables
-        .iter()
-        .step_by(97)
-        .map(|t| t.table.name.clone())
-        .collect();
-    let count = tables.len();
+    Ok(tables)
+}
 
+/// A segment whose vectors are scanned, and one with a graph of them.
+fn build(tables: Vec<TableBlocks>) -> Outcome<(BuiltSegment, BuiltSegment)> {
+    let count = tables.len();
     let start = Instant::now();
     let settings = SegmentSettings::new(DIMENSIONS, Shard(0));
     let flat = build_segment(tables.clone(), &settings)?;
@@ -54,28 +73,25 @@ fn main() -> Result<(), Box<dyn Error>> {
         "{} bytes, {} of them hot: {:?}",
         flat.entry.bytes, flat.entry.hot, flat.stats
     );
-
     let start = Instant::now();
     let with_graph = SegmentSettings {
         graph_above: 1,
         ..settings
     };
     let graph = build_segment(tables, &with_graph)?;
-    let reader = SegmentReader::from_bytes(flat.bytes.clone(), &flat.entry)?;
-    println!(
-        "graph: {} bytes a vector, built in {:?}",
-        (graph.stats.vectors - flat.stats.vectors) / reader.vector_count().max(1) as u64,
-        start.elapsed()
-    );
-    let graph = SegmentReader::from_bytes(graph.bytes, &graph.entry)?;
+    println!("with a graph: built in {:?}", start.elapsed());
+    Ok((flat, graph))
+}
 
+/// Opens it on a disk, and asks it once.
+fn open(flat: &BuiltSegment) -> Outcome {
     let folder = std::env::temp_dir().join(format!("segment-cost-{}", std::process::id()));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime.block_on(async {
         let index = IndexStore::open(&folder.to_string_lossy())?;
-        let entry = index.put_segment(&flat).await?;
+        let entry = index.put_segment(flat).await?;
         let start = Instant::now();
         let local = SegmentReader::open(&index.store, &entry).await?;
         println!("open: {:?}", start.elapsed());
@@ -88,8 +104,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
         Ok::<(), Box<dyn Error>>(())
     })?;
-    std::fs::remove_dir_all(&folder)?;
+    Ok(std::fs::remove_dir_all(&folder)?)
+}
 
+/// Searches vectors with and without the graph.
+fn search(reader: &SegmentReader, graph: &SegmentReader) -> Outcome {
     let none = Deletes::none();
     println!(
         "exact scan: {:?}",
@@ -106,7 +125,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         hits += exact.iter().filter(|e| found.contains(e)).count();
     }
     println!("graph recall at 10: {}", hits as f64 / 1000.0);
-    let terms: Vec<String> = terms.iter().flat_map(|t| analyzer::analyze(t)).collect();
+    Ok(())
+}
+
+/// Looks words and texts up, and takes texts apart.
+fn look_up(reader: &SegmentReader, terms: &[String]) -> Outcome {
     println!(
         "postings of one term in four fields: {:?}",
         median(|i| {

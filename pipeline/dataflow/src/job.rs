@@ -177,7 +177,8 @@ pub fn build(
         let clock = clock.to_stream(scope).probe_with(&begun);
         let narrating = Rc::clone(&may_narrate);
         clock.broadcast().inspect(move |()| narrating.set(true));
-        count_late(late.clone(), &late_fed).probe_with(&late_done);
+        let (late, each) = late.flat_map(|work| [Ok(work), Err(())]).ok_err(|it| it);
+        count_late(each, &late_fed).probe_with(&late_done);
 
         // From what changed comes work; what comes late is work as well. It stays with the process
         // that fed it: the one that planned the group and knows what is published of it, or one
@@ -228,11 +229,11 @@ pub fn build(
 
 /// Counts work that comes late on the first worker, which drives.
 fn count_late<'scope>(
-    late: Stream<'scope, Epoch, Vec<Work>>,
+    late: Stream<'scope, Epoch, Vec<()>>,
     fed: &Rc<Cell<usize>>,
 ) -> Stream<'scope, Epoch, Vec<()>> {
     let fed = Rc::clone(fed);
-    let late = late.map(|_| ()).exchange(|()| 0);
+    let late = late.exchange(|()| 0);
     late.inspect(move |()| fed.set(fed.get() + 1))
 }
 

@@ -5,11 +5,11 @@
 //! blocks are, so that the next snapshot can delete them. A session keeps it, and reads what is new
 //! before each listing.
 
+mod catalog_rows;
 mod files;
 mod packing;
 mod places;
 mod row;
-mod rows;
 mod standing;
 mod state;
 mod texts;
@@ -30,9 +30,9 @@ use crate::share::Share;
 
 pub use limn_segment::REGISTERED;
 
+pub use self::catalog_rows::{group_of, is_forgotten, is_searchable, members_of};
 pub use self::files::KnownFile;
 pub use self::row::Row;
-pub use self::rows::{group_of, is_forgotten, is_searchable, members_of};
 pub use self::standing::{Standing, failures_of, passed_over};
 pub use self::state::Published;
 

@@ -161,6 +161,31 @@ async fn a_stop_of_the_leader_ends_the_asking_of_all() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stop_of_a_follower_while_it_asks_ends_the_asking_of_all() {
+    let mut lab = Lab::new();
+    let models = [0, 1, 2].map(|process| {
+        let mut model = FakeNarrator::new();
+        model.takes = Duration::from_millis(500);
+        let stop = lab.stop_followers.clone();
+        model.event = (process == 2).then(|| -> Event { Box::new(move |_| stop.cancel()) });
+        Some(model.shared())
+    });
+    of_three(&mut lab, &models).await;
+    let report = lab.run().await;
+    assert!(report.stopped, "{report:?}");
+    let first = narrated(&report);
+    assert_eq!(first, narration_count(&lab).await, "what came is kept");
+    assert!(first < 40 && report.tables.added == 40, "{report:?}");
+    assert_eq!(report.notes.len(), 1, "{:?}", report.notes);
+    // The leader was asked to stop, too.
+    lab.options.stop = CancellationToken::new();
+    lab.stop_followers = CancellationToken::new();
+    let report = lab.run().await;
+    assert_eq!((narrated(&report), report.stopped), (40 - first, false));
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn changed_schemas_keep_their_words_wherever_they_are_settled() {
     let mut lab = Lab::new();
     (lab.processes, lab.options.workers) = (3, 1);

@@ -162,6 +162,13 @@ pub(super) struct Plane {
     pub length: usize,
 }
 
+impl Plane {
+    /// Tokens that there is room for, in whole blocks.
+    fn padded(&self) -> usize {
+        self.length.next_multiple_of(LANES)
+    }
+}
+
 /// One head of keys and values of one sequence, and the new tokens' queries on it.
 pub(super) struct HeadTask<'a> {
     /// Numbers of a head.
@@ -203,7 +210,6 @@ pub(super) struct HeadScratch {
 pub(super) fn attend_group<K: Kernel>(task: &HeadTask<'_>, scratch: &mut HeadScratch) {
     let HeadTask { head, group, .. } = *task;
     let tokens = task.projected.len() / task.row;
-    let old = task.own.length;
     let HeadScratch {
         queries,
         scores,
@@ -213,6 +219,30 @@ pub(super) fn attend_group<K: Kernel>(task: &HeadTask<'_>, scratch: &mut HeadScr
     queries.resize(tokens * group * head, 0.0);
     mixed.resize(ROWS * head, 0.0);
     more.resize(ROWS * head, 0.0);
+    turn_and_store(task, queries);
+
+    let own = Plane {
+        length: task.own.length + tokens,
+        ..task.own
+    };
+    let total: usize = task.before.iter().chain([&own]).map(Plane::padded).sum();
+    scores.resize(ROWS * total, 0.0);
+    let rows = tokens * group;
+    for first in (0..rows).step_by(ROWS) {
+        let here = (rows - first).min(ROWS);
+        let tile = &queries[first * head..][..here * head];
+        score::<K>(task, &own, tile, total, scores);
+        let mut sums = [0.0_f32; ROWS];
+        weigh(task, first, total, scores, &mut sums[..here]);
+        mix::<K>(task, &own, scores, total, here, (mixed, more));
+        write_shares(task, first, &sums[..here], mixed);
+    }
+}
+
+/// Turns the new tokens' queries and keys, and stores their keys and values.
+#[inline(always)]
+fn turn_and_store(task: &HeadTask<'_>, queries: &mut [f32]) {
+    let HeadTask { head, group, .. } = *task;
     let mut turned = vec![0.0_f32; head];
     for (token, row) in task.projected.chunks_exact(task.row).enumerate() {
         let turns = &task.turns[token * head..][..head];
@@ -223,7 +253,7 @@ pub(super) fn attend_group<K: Kernel>(task: &HeadTask<'_>, scratch: &mut HeadScr
             turn(numbers, turns, task.pairs, out);
         }
         turn(&row[task.key..][..head], turns, task.pairs, &mut turned);
-        let place = old + token;
+        let place = task.own.length + token;
         let block = place / LANES * LANES * head + place % LANES;
         // SAFETY: the segment has room for its new tokens in whole blocks of 16, and this task
         // alone has its layer and head (`Cache::plane`).
@@ -235,69 +265,76 @@ pub(super) fn attend_group<K: Kernel>(task: &HeadTask<'_>, scratch: &mut HeadScr
             std::ptr::copy_nonoverlapping(row[task.value..].as_ptr(), values, head);
         }
     }
+}
 
-    let own = Plane {
-        length: old + tokens,
-        ..task.own
+/// The products of some queries, at most [`ROWS`], with all keys: `total` numbers a query.
+#[inline(always)]
+fn score<K: Kernel>(
+    task: &HeadTask<'_>,
+    own: &Plane,
+    queries: &[f32],
+    total: usize,
+    scores: &mut [f32],
+) {
+    let head = task.head;
+    let tile = Strided {
+        start: queries.as_ptr(),
+        stride: head,
     };
-    let padded = |plane: &Plane| plane.length.next_multiple_of(LANES);
-    let total: usize = task.before.iter().chain([&own]).map(padded).sum();
-    scores.resize(ROWS * total, 0.0);
-    let factor = std::f32::consts::LOG2_E / (head as f32).sqrt();
-    let rows = tokens * group;
-    let mut first = 0;
-    while first < rows {
-        let here = (rows - first).min(ROWS);
-        let tile = Strided {
-            start: queries[first * head..][..here * head].as_ptr(),
-            stride: head,
-        };
-        let mut column = 0;
-        for plane in task.before.iter().chain([&own]) {
-            for block in 0..padded(plane) / LANES {
-                let target = StridedMut {
-                    start: scores[column..].as_mut_ptr(),
-                    stride: total,
+    let mut column = 0;
+    for plane in task.before.iter().chain([own]) {
+        for block in 0..plane.padded() / LANES {
+            let target = StridedMut {
+                start: scores[column..].as_mut_ptr(),
+                stride: total,
+            };
+            // SAFETY: rows of `head` numbers; a block of keys is `head` rows of 16; a row of scores
+            // has 16 numbers from `column` on.
+            unsafe {
+                let keys = Strided {
+                    start: plane.keys.add(block * LANES * head),
+                    stride: LANES,
                 };
-                // SAFETY: `here` rows of `head` numbers; a block of keys is `head` rows of 16; a
-                // row of scores has 16 numbers from `column` on.
-                unsafe {
-                    let keys = Strided {
-                        start: plane.keys.add(block * LANES * head),
-                        stride: LANES,
-                    };
-                    tile_of::<K>(here, tile, keys, head, target);
-                }
-                column += LANES;
+                tile_of::<K>(queries.len() / head, tile, keys, head, target);
             }
+            column += LANES;
         }
-        let mut sums = [0.0_f32; ROWS];
-        for (r, sum) in sums.iter_mut().enumerate().take(here) {
-            let row = &mut scores[r * total..][..total];
-            // A token sees its own place and those before it.
-            let seen = old + (first + r) / group + 1;
-            let mut column = 0;
-            for plane in task.before {
-                row[column + plane.length..column + padded(plane)].fill(f32::MIN);
-                column += padded(plane);
-            }
-            row[column + seen..].fill(f32::MIN);
-            *sum = exponentials(row, factor);
+    }
+}
+
+/// Scores to weights, for as many queries from `first` on as there are sums of weights to write.
+#[inline(always)]
+fn weigh(task: &HeadTask<'_>, first: usize, total: usize, scores: &mut [f32], sums: &mut [f32]) {
+    let factor = std::f32::consts::LOG2_E / (task.head as f32).sqrt();
+    for (r, sum) in sums.iter_mut().enumerate() {
+        let row = &mut scores[r * total..][..total];
+        // A token sees its own place and those before it.
+        let seen = task.own.length + (first + r) / task.group + 1;
+        let mut column = 0;
+        for plane in task.before {
+            row[column + plane.length..column + plane.padded()].fill(f32::MIN);
+            column += plane.padded();
         }
-        mix::<K>(task, &own, scores, total, here, (mixed, more));
-        for (r, sum) in sums.iter().enumerate().take(here) {
-            let (token, query) = ((first + r) / group, (first + r) % group);
-            let inverse = 1.0 / sum;
-            let out = task
-                .out
-                .from(token * task.out_row + task.query + query * head);
-            assert!(head <= out.length);
-            for (dimension, number) in mixed[r * head..][..head].iter().enumerate() {
-                // SAFETY: checked just above; this task alone writes its heads' columns.
-                unsafe { out.start.add(dimension).write(number * inverse) };
-            }
+        row[column + seen..].fill(f32::MIN);
+        *sum = exponentials(row, factor);
+    }
+}
+
+/// Writes what was mixed for the queries from `first` on, each divided by its sum of weights.
+#[inline(always)]
+fn write_shares(task: &HeadTask<'_>, first: usize, sums: &[f32], mixed: &[f32]) {
+    let HeadTask { head, group, .. } = *task;
+    for (r, sum) in sums.iter().enumerate() {
+        let (token, query) = ((first + r) / group, (first + r) % group);
+        let inverse = 1.0 / sum;
+        let out = task
+            .out
+            .from(token * task.out_row + task.query + query * head);
+        assert!(head <= out.length);
+        for (dimension, number) in mixed[r * head..][..head].iter().enumerate() {
+            // SAFETY: checked just above; this task alone writes its heads' columns.
+            unsafe { out.start.add(dimension).write(number * inverse) };
         }
-        first += here;
     }
 }
 
@@ -342,7 +379,7 @@ fn mix<K: Kernel>(
                 *sum += *more;
             }
         }
-        column += plane.length.next_multiple_of(LANES);
+        column += plane.padded();
     }
 }
 

@@ -45,16 +45,7 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     if args.join {
         return sets::eval(args, questions).await;
     }
-    let saved = match &args.against {
-        Some(path) => {
-            let text = read(path, "the saved run", "--against")?;
-            Some((
-                read_saved(&text, &path.display().to_string())?,
-                path.display().to_string(),
-            ))
-        }
-        None => None,
-    };
+    let saved = args.against.as_deref().map(saved_run).transpose()?;
     let searcher = open_searcher(&args.index.index, &args.encoder).await?;
     let judging = judge::open(&args.options.judging, &args.model).await?;
     let mut query = query("", 1, &args.options)?;
@@ -88,11 +79,7 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     }
     let misses = misses(&run);
     let against = match saved {
-        Some((saved, path)) => {
-            let cuts: Vec<usize> = evaluation.k.keys().copied().collect();
-            let comparing = move || compare(&run, &saved, &cuts, &path);
-            Some(tokio::task::spawn_blocking(comparing).await??)
-        }
+        Some(saved) => Some(compared(&evaluation, run, saved).await?),
         None => None,
     };
     let mut notes = judging.notes;
@@ -102,17 +89,7 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     if explained.is_some() && judging.judge.is_some() {
         notes.push(EXPLAINED_UNJUDGED.to_owned());
     }
-    if evaluation.gold_tables_missing > 0 {
-        notes.push(format!(
-            "the index lacks {} that the questions name ({}{}): is it the index of another lake?",
-            plural(evaluation.gold_tables_missing as u64, "table"),
-            first(&evaluation.missing_tables).join(", "),
-            match evaluation.missing_tables.len() > SHOWN {
-                true => ", …",
-                false => "",
-            }
-        ));
-    }
+    notes.extend(missing_note(&evaluation));
     let judge = judging.judge.as_ref().map(|judge| {
         let (remarks, failure) = judge.notes();
         notes.extend(remarks.into_iter().chain(failure));
@@ -132,6 +109,37 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
         print(&report)?;
     }
     Ok(Outcome::Done)
+}
+
+/// A run that was saved, and the file's name.
+fn saved_run(path: &Path) -> anyhow::Result<(Vec<SavedQuestion>, String)> {
+    let text = read(path, "the saved run", "--against")?;
+    let path = path.display().to_string();
+    Ok((read_saved(&text, &path)?, path))
+}
+
+/// How an evaluated run differs from one that was saved.
+async fn compared(
+    evaluation: &Evaluation,
+    run: Vec<SavedQuestion>,
+    (saved, path): (Vec<SavedQuestion>, String),
+) -> anyhow::Result<Comparison> {
+    let cuts: Vec<usize> = evaluation.k.keys().copied().collect();
+    let comparing = move || compare(&run, &saved, &cuts, &path);
+    Ok(tokio::task::spawn_blocking(comparing).await??)
+}
+
+/// What a person should know where the index lacks tables that the questions name.
+fn missing_note(evaluation: &Evaluation) -> Option<String> {
+    let missing = &evaluation.missing_tables;
+    (evaluation.gold_tables_missing > 0).then(|| {
+        format!(
+            "the index lacks {} that the questions name ({}{}): is it the index of another lake?",
+            plural(evaluation.gold_tables_missing as u64, "table"),
+            first(missing).join(", "),
+            if missing.len() > SHOWN { ", …" } else { "" }
+        )
+    })
 }
 
 /// Everything that an evaluation reports.

@@ -69,14 +69,7 @@ pub async fn run(args: JoinsArgs) -> anyhow::Result<Outcome> {
             let kind = args.kind.as_deref().and_then(EdgeKind::of_name);
             let partners = graph.partners(&table.name, kind, usize::MAX, &sees);
             if partners.is_empty() {
-                let kind = kind.map_or("partner", EdgeKind::name);
-                say(&format!("no {kind} of '{}' is known", table.name));
-                if table.columns.is_empty() {
-                    say(&format!(
-                        "'{}' could not be read: limn show says why",
-                        table.name
-                    ));
-                }
+                say_none(table, kind);
             }
             answer.partners = Some(partners);
         }
@@ -93,6 +86,18 @@ pub async fn run(args: JoinsArgs) -> anyhow::Result<Outcome> {
         )?;
     }
     Ok(Outcome::Done)
+}
+
+/// Says that no partners of a table are known, and why if that shows.
+fn say_none(table: &TableRecord, kind: Option<EdgeKind>) {
+    let kind = kind.map_or("partner", EdgeKind::name);
+    say(&format!("no {kind} of '{}' is known", table.name));
+    if table.columns.is_empty() {
+        say(&format!(
+            "'{}' could not be read: limn show says why",
+            table.name
+        ));
+    }
 }
 
 /// What `--json` prints.

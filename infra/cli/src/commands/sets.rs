@@ -276,6 +276,32 @@ struct Latency {
     p99: f64,
 }
 
+impl Latency {
+    fn of(mut times: Vec<f64>) -> Self {
+        times.sort_unstable_by(f64::total_cmp);
+        let last = times.len().saturating_sub(1) as f64;
+        let at = |share: f64| {
+            let time = times.get((last * share) as usize);
+            time.copied().unwrap_or_default()
+        };
+        Self {
+            p50: at(0.5),
+            p99: at(0.99),
+        }
+    }
+}
+
+/// What a person should know of questions whose parts nobody gave.
+fn unread_note(questions: usize) -> Option<String> {
+    (questions > 0).then(|| {
+        format!(
+            "{} without given parts {} read by rules",
+            plural(questions as u64, "question"),
+            if questions == 1 { "was" } else { "were" }
+        )
+    })
+}
+
 /// `limn eval --join`.
 pub async fn eval(args: EvalArgs, questions: Vec<EvalQuestion>) -> anyhow::Result<Outcome> {
     let given = args.decompositions.as_deref();
@@ -333,29 +359,11 @@ pub async fn eval(args: EvalArgs, questions: Vec<EvalQuestion>) -> anyhow::Resul
                 pairs.map(|(question, found)| (question.tables.as_slice(), found.as_slice()));
             by_size.push((label(count), SetShares::of(pairs)));
         }
-        times.sort_unstable_by(f64::total_cmp);
-        let last = times.len().saturating_sub(1) as f64;
-        let at = |share: f64| {
-            times
-                .get((last * share) as usize)
-                .copied()
-                .unwrap_or_default()
-        };
         Ok(Report {
             questions: questions.len(),
             k: by_size,
-            latency_ms: Latency {
-                p50: at(0.5),
-                p99: at(0.99),
-            },
-            notes: match unread {
-                0 => Vec::new(),
-                some => vec![format!(
-                    "{} without given parts {} read by rules",
-                    plural(some as u64, "question"),
-                    if some == 1 { "was" } else { "were" }
-                )],
-            },
+            latency_ms: Latency::of(times),
+            notes: unread_note(unread).into_iter().collect(),
         })
     };
     let report = tokio::task::spawn_blocking(measuring).await??;

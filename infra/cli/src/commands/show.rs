@@ -95,6 +95,23 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
         writeln!(out, "could not be read: {}", one_line(error))?;
         return out.flush();
     }
+    print_head(&mut out, &style, table)?;
+    writeln!(out)?;
+    print_columns(&mut out, table)?;
+    print_likely_keys(&mut out, &style, table)?;
+    print_keys(&mut out, &style, &table.keys)?;
+    print_notes(&mut out, &style, table)?;
+    print_descriptions(&mut out, &style, table)?;
+    print_narration(&mut out, &style, table, narrator)?;
+    if !table.sample.is_empty() {
+        writeln!(out, "\n{}", style.dim("sampled rows"))?;
+        print_sample(&mut out, table)?;
+    }
+    out.flush()
+}
+
+/// How large the table is, and what texts say about it.
+fn print_head(out: &mut impl Write, style: &Style, table: &TableRecord) -> io::Result<()> {
     let rows = table
         .rows
         .map_or("? rows".to_owned(), |rows| plural(rows, "row"));
@@ -121,7 +138,11 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
             fit(&one_line(&context.text), 400)
         )?;
     }
-    writeln!(out)?;
+    Ok(())
+}
+
+/// The profiles of its columns.
+fn print_columns(out: &mut impl Write, table: &TableRecord) -> io::Result<()> {
     let mut columns = Table::new(
         &[
             "column",
@@ -136,78 +157,70 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
         &[2, 3, 4],
     );
     for column in &table.columns {
+        let about = if column.distinct_exact { "" } else { "~" };
+        let uniqueness = column.uniqueness;
+        let frequent = column.frequent.iter().take(4);
+        let frequent: Vec<String> = frequent
+            .map(|value| fit(&one_line(&value.value), 24))
+            .collect();
         columns.row(vec![
             column.name.clone(),
             column.data_type.clone(),
             format!("{:.0}%", 100.0 * column.null_share),
-            format!(
-                "{}{}",
-                if column.distinct_exact { "" } else { "~" },
-                count(column.distinct)
-            ),
-            column.uniqueness.map_or(String::new(), |share| {
-                let about = if column.distinct_exact { "" } else { "~" };
-                format!("{about}{}", percent(share))
-            }),
+            format!("{about}{}", count(column.distinct)),
+            uniqueness.map_or(String::new(), |share| format!("{about}{}", percent(share))),
             range(column),
-            column
-                .frequent
-                .iter()
-                .take(4)
-                .map(|value| fit(&one_line(&value.value), 24))
-                .collect::<Vec<_>>()
-                .join(", "),
+            frequent.join(", "),
             looks_like(column),
         ]);
     }
-    columns.write(&mut out)?;
+    columns.write(out)
+}
+
+/// The columns that look like keys.
+fn print_likely_keys(out: &mut impl Write, style: &Style, table: &TableRecord) -> io::Result<()> {
     let keys = table.likely_keys();
-    if !keys.is_empty() {
-        let names: Vec<String> = keys.iter().map(|key| one_line(&key.name)).collect();
-        let names = fit(&names.join(", "), 200);
-        let title = if keys.iter().all(|key| key.profile_exact) {
-            "likely keys, the likeliest first:"
-        } else {
-            "likely keys of the rows that were looked at, the likeliest first:"
-        };
-        writeln!(out, "{} {names}", style.dim(title))?;
+    if keys.is_empty() {
+        return Ok(());
     }
-    print_keys(&mut out, &style, &table.keys)?;
+    let names: Vec<String> = keys.iter().map(|key| one_line(&key.name)).collect();
+    let names = fit(&names.join(", "), 200);
+    let title = if keys.iter().all(|key| key.profile_exact) {
+        "likely keys, the likeliest first:"
+    } else {
+        "likely keys of the rows that were looked at, the likeliest first:"
+    };
+    writeln!(out, "{} {names}", style.dim(title))
+}
+
+/// What is to be known of how the table was read and counted.
+fn print_notes(out: &mut impl Write, style: &Style, table: &TableRecord) -> io::Result<()> {
+    let title = style.dim("note:");
     for note in &table.notes {
-        writeln!(out, "{} {}", style.dim("note:"), fit(&one_line(note), 200))?;
+        writeln!(out, "{title} {}", fit(&one_line(note), 200))?;
     }
     let uncounted = table.rows_since_sample();
     if uncounted > 0 {
-        let note = style.dim("note:");
         writeln!(
             out,
-            "{note} columns were counted before {uncounted} of its rows came or went: limn index counts again once these are more than --resample-threshold of all"
+            "{title} columns were counted before {uncounted} of its rows came or went: limn index counts again once these are more than --resample-threshold of all"
         )?;
     }
-    print_descriptions(&mut out, &style, table)?;
-    print_narration(&mut out, &style, table, narrator)?;
-    if !table.sample.is_empty() {
-        writeln!(out, "\n{}", style.dim("sampled rows"))?;
-        let names: Vec<&str> = table
-            .columns
-            .iter()
-            .map(|column| column.name.as_str())
-            .collect();
-        let mut rows = Table::new(&names, &[]);
-        for row in &table.sample {
-            rows.row(
-                row.iter()
-                    .map(|value| {
-                        value
-                            .as_deref()
-                            .map_or("–".to_owned(), |value| fit(&one_line(value), 24))
-                    })
-                    .collect(),
-            );
-        }
-        rows.write(&mut out)?;
+    Ok(())
+}
+
+/// The rows that were sampled.
+fn print_sample(out: &mut impl Write, table: &TableRecord) -> io::Result<()> {
+    let names: Vec<&str> = table.columns.iter().map(|it| it.name.as_str()).collect();
+    let mut rows = Table::new(&names, &[]);
+    let cell = |value: &Option<String>| match value {
+        Some(value) => fit(&one_line(value), 24),
+        None => "–".to_owned(),
+    };
+    for row in &table.sample {
+        rows.row(row.iter().map(cell).collect());
     }
-    out.flush()
+    rows.write(out)
 }
 
 /// The keys that the table's file declares.

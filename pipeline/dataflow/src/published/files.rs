@@ -10,9 +10,9 @@ use limn_lake::layout::GroupKey;
 use limn_profile::FileSummary;
 use limn_segment::{FileRecord, SinceSample, TableRecord};
 
+use super::catalog_rows::{content_of, object_of, parts_of};
 use super::places::Place;
 use super::row::{Row, hash_of};
-use super::rows::{content_of, object_of, parts_of};
 use super::state::Published;
 use crate::error::PipelineError;
 use crate::position::Position;

@@ -26,7 +26,10 @@ const NUMBER: u64 = 8;
 const NO_FILE: u64 = u64::MAX;
 
 /// A row as far as a writer goes on from it, with what joins are found by if that is needed.
-pub(super) fn pack(row: TableRecord, joins: bool) -> Vec<u8> {
+///
+/// # Errors
+/// A record is none in JSON.
+pub(super) fn pack(row: TableRecord, joins: bool) -> io::Result<Vec<u8>> {
     let (columns, same) = match joins {
         true => JoinColumns::of(&row),
         false => Default::default(),
@@ -34,7 +37,7 @@ pub(super) fn pack(row: TableRecord, joins: bool) -> Vec<u8> {
     let mut row = needed(row);
     let files = std::mem::take(&mut row.files);
     let mut head = Vec::new();
-    put_json(&mut head, &row);
+    put_json(&mut head, &row)?;
     put_sketches(&mut head, &row.sketches);
     let (columns, sketches) = columns.pack();
     put(&mut head, &columns);
@@ -50,13 +53,13 @@ pub(super) fn pack(row: TableRecord, joins: bool) -> Vec<u8> {
     let mut parts = Vec::new();
     for mut file in files {
         let summary = file.summary.take();
-        put_json(&mut parts, &file);
+        put_json(&mut parts, &file)?;
         parts.push(u8::from(summary.is_some()));
         put(&mut parts, summary.unwrap_or_default().as_bytes());
         put_sketches(&mut parts, &file.sketches);
         put_number(&mut out, begin + (head.len() + parts.len()) as u64);
     }
-    [out, head, parts].concat()
+    Ok([out, head, parts].concat())
 }
 
 /// A packed row.
@@ -158,9 +161,9 @@ fn numbers(read: &mut Read<'_>, first: u64, count: u64) -> io::Result<Vec<u64>> 
     (0..count).map(|_| take_number(&mut bytes)).collect()
 }
 
-fn put_json(out: &mut Vec<u8>, record: &impl serde::Serialize) {
-    // What has been read from a catalog can be written.
-    put(out, &serde_json::to_vec(record).unwrap_or_default());
+fn put_json(out: &mut Vec<u8>, record: &impl serde::Serialize) -> io::Result<()> {
+    put(out, &serde_json::to_vec(record)?);
+    Ok(())
 }
 
 fn put_sketches(out: &mut Vec<u8>, sketches: &Sketches) {

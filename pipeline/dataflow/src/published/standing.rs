@@ -8,7 +8,7 @@ use limn_lake::Ignored;
 use limn_segment::TableRecord;
 use serde::{Deserialize, Serialize};
 
-use super::rows::object_of;
+use super::catalog_rows::object_of;
 use super::state::Published;
 use crate::graph::size::GraphSize;
 use crate::report::Failure;

@@ -55,7 +55,11 @@ impl WholeRows {
     /// Keeps a row, with what joins are found by if that is needed. Where it fails,
     /// [`check`](Self::check) says why.
     pub(super) fn keep(self: &Arc<Self>, row: TableRecord, joins: bool) -> Whole {
-        self.keep_packed(&packing::pack(row, joins))
+        let packed = packing::pack(row, joins).unwrap_or_else(|error| {
+            self.rows().failed = Some(error);
+            Vec::new()
+        });
+        self.keep_packed(&packed)
     }
 
     fn keep_packed(self: &Arc<Self>, packed: &[u8]) -> Whole {

@@ -196,6 +196,9 @@ pub struct Lab {
     pub processes: usize,
     /// The language models of followers that do not have that of the options, by their numbers.
     pub narrators: Vec<Option<NarrateWith>>,
+    /// Asks the followers to stop, which ask the leader; the token of the options asks the leader
+    /// alone.
+    pub stop_followers: CancellationToken,
 }
 
 /// What can be said of a table in one line: rows, and whether its newest version is unreadable.
@@ -231,6 +234,7 @@ impl Lab {
             processes: std::env::var("LIMN_LAB_PROCESSES")
                 .map_or(1, |number| number.parse().unwrap()),
             narrators: Vec::new(),
+            stop_followers: CancellationToken::new(),
         }
     }
 
@@ -280,8 +284,7 @@ impl Lab {
         let followers: Vec<_> = places
             .map(|place| {
                 let mut options = options.clone();
-                // The leader alone is asked to stop.
-                options.stop = CancellationToken::new();
+                options.stop = self.stop_followers.clone();
                 if let Some(narrator) = self.narrators.get(place.process) {
                     options.narrator.clone_from(narrator);
                 }

@@ -93,11 +93,31 @@ pub async fn run(args: AskArgs) -> anyhow::Result<Outcome> {
         Some(model) => Some(asker(&args, &snapshot, model, kept, until).await?),
         None => None,
     };
+    let mut answer = answered(&args, &engine, asker.as_ref(), plan, until).await?;
+    answer.of_snapshot(snapshot.number, |key| records.get(key));
+    answer.cost.writing = writing;
+    answer.cost.seconds = start.elapsed().as_secs_f64();
+    answer.notes.extend(notes);
+    show(&args, &answer)?;
+    Ok(match answer.is_partial {
+        true => Outcome::SomeFailed,
+        false => Outcome::Done,
+    })
+}
+
+/// What a plan answers, or would cost.
+async fn answered(
+    args: &AskArgs,
+    engine: &Engine,
+    asker: Option<&Asker>,
+    plan: Plan,
+    until: Instant,
+) -> anyhow::Result<AskAnswer> {
     let waiting = Mutex::new(None::<Waiting>);
     let on = |event: &Event<'_>| on_event(event, &waiting);
     let asking = Asking {
-        engine: &engine,
-        asker: asker.as_ref(),
+        engine,
+        asker,
         budget_tokens: args.budget_tokens,
         on: &on,
     };
@@ -112,7 +132,7 @@ pub async fn run(args: AskArgs) -> anyhow::Result<Outcome> {
         waiting.finish();
     }
     let Ok(answered) = answered else {
-        if let Some(asker) = &asker {
+        if let Some(asker) = asker {
             asker.keep().await?;
         }
         bail!(
@@ -120,16 +140,7 @@ pub async fn run(args: AskArgs) -> anyhow::Result<Outcome> {
             humantime::format_duration(args.budget_seconds)
         );
     };
-    let mut answer = answered.map_err(|error| with_command(error, &args.index.index))?;
-    answer.of_snapshot(snapshot.number, |key| records.get(key));
-    answer.cost.writing = writing;
-    answer.cost.seconds = start.elapsed().as_secs_f64();
-    answer.notes.extend(notes);
-    show(&args, &answer)?;
-    Ok(match answer.is_partial {
-        true => Outcome::SomeFailed,
-        false => Outcome::Done,
-    })
+    answered.map_err(|error| with_command(error, &args.index.index))
 }
 
 /// The model that a plan needs, if it needs one. A wrong plan loads none.
