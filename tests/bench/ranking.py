@@ -60,14 +60,15 @@ class Corpus:
     def __init__(self, questions):
         shape = (len(questions), CANDIDATES)
         self.features = np.zeros((*shape, 1 + len(FEATURES)), np.float32)
-        self.gold = np.zeros(shape, bool)
+        # How many of the needed tables a candidate is.
+        self.gold = np.zeros(shape, np.int32)
         # Named ones come first, places without a candidate last.
         self.place = np.full(shape, -1e9, np.float32)
         self.needed = np.array([len(set(it["gold"])) for it in questions])
         for at, question in enumerate(questions):
             for to, table in enumerate(question["candidates"][:CANDIDATES]):
                 self.features[at, to] = [table["score"], *(table[it] for it in FEATURES)]
-                self.gold[at, to] = table["table"] in question["gold"]
+                self.gold[at, to] = len(table["needed"])
                 self.place[at, to] = 100.0 if table["is_named"] else 0.0
 
     def measure(self, weights, most=None):
@@ -76,7 +77,7 @@ class Corpus:
         scores = self.features[part] @ np.array([1.0, *weights], np.float32) + self.place[part]
         first = np.argsort(-scores, axis=1, kind="stable")[:, :5]
         right = np.take_along_axis(self.gold[part], first, 1)
-        shares = right[:, 0].mean(), right.any(1).mean(), (right.sum(1) >= self.needed[part]).mean()
+        shares = (right[:, 0] > 0).mean(), right.any(1).mean(), (right.sum(1) >= self.needed[part]).mean()
         return 100 * np.array(shares)
 
 

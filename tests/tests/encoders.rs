@@ -165,7 +165,7 @@ fn an_encoder_that_moved_is_named_and_another_is_refused() {
     ]);
     refused(
         &default,
-        &["encoder:bert-3x64@", "all-MiniLM-L6-v2@", "--embedder"],
+        &["encoder:bert-3x64@", "all-MiniLM-L6-v2@", "--embedder /"],
     );
     // A run from where it is now counts for the next ones.
     let added = ground.folder.path().join("lake/added.csv");

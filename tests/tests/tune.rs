@@ -203,7 +203,7 @@ fn noise_and_a_few_questions_change_nothing() {
     none.code_is(2);
     assert!(
         none.stderr
-            .contains("60 more name tables that the index lacks"),
+            .contains("no question to learn from (60 name tables that the index lacks)"),
         "{}",
         none.stderr
     );
@@ -218,7 +218,7 @@ fn noise_and_a_few_questions_change_nothing() {
     ground.write("both.jsonl", &both.collect::<Vec<_>>().join("\n"));
     let both = ground.tune("--feedback", "both.jsonl", &[]);
     both.code_is(2);
-    let says = "0 questions (60 more contradict themselves: their tables are said to be right, and wrong as well) are too few";
+    let says = "there is no question to learn from (60 contradict themselves: their tables are said to be right, and wrong as well); give 50";
     assert!(both.stderr.contains(says), "{}", both.stderr);
     let one = questions.lines().map(|line| {
         let mut line: Value = serde_json::from_str(line).unwrap();

@@ -66,6 +66,12 @@ pub trait Embedder: Send + Sync {
     /// fits exactly when this is at most [`window`](Self::window).
     fn count_tokens(&self, text: &str) -> usize;
 
+    /// How many pieces a word is cut into where it stands alone: one, if the vocabulary has it.
+    fn pieces(&self, word: &str) -> usize {
+        let nothing = self.count_tokens("");
+        self.count_tokens(word).saturating_sub(nothing)
+    }
+
     /// Tokens of a batch with which the embedder does its best.
     fn batch_tokens(&self) -> usize {
         BATCH_TOKENS
@@ -158,6 +164,10 @@ impl Embedder for AsQuestions {
 
     fn count_tokens(&self, text: &str) -> usize {
         self.0.count_tokens(text)
+    }
+
+    fn pieces(&self, word: &str) -> usize {
+        self.0.pieces(word)
     }
 
     fn batch_tokens(&self) -> usize {

@@ -417,7 +417,7 @@ fn last_good_files(table: Option<&TableRecord>, redact: Redact) -> Vec<(&FileRec
     let files = table.into_iter().flat_map(|table| &table.files);
     files
         .filter_map(|file| {
-            let mut summary = kept(file).ok()??;
+            let mut summary = kept(file).ok()??.with_published_hashes();
             summary.redact(redact);
             Some((file, summary))
         })

@@ -94,11 +94,11 @@ pub use cluster::options::{ClusterOptions, Trust};
 pub use error::PipelineError;
 pub use options::{Narrate, NarrateWith, RunOptions};
 pub use progress::Progress;
-pub use publish::encoder_of;
 pub use report::{Failure, ObjectCounts, Report, Skipped};
 pub use scope::{Part, Scope};
 pub use session::{Followed, Session, follow, index_lake};
 pub use settings::IndexSettings;
+pub use settings::encoder_of;
 pub use tokio_util::sync::CancellationToken;
 
 /// Single stages of the job and what they keep in the index, for measurements and for tests that

@@ -11,6 +11,7 @@ mod arranged;
 mod cuts;
 mod epochs;
 mod group;
+mod names;
 mod planner;
 mod sides;
 mod survey;

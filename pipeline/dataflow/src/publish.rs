@@ -117,14 +117,6 @@ struct Additions {
     replaced: Vec<(String, Position)>,
 }
 
-/// What a snapshot remembers of the encoder's folder that made its vectors; `None` where they are
-/// of another embedder.
-#[must_use]
-pub fn encoder_of(snapshot: &Snapshot) -> Option<EncoderRecord> {
-    let record = snapshot.settings.get(ENCODER)?;
-    serde_json::from_value(record.clone()).ok()
-}
-
 impl Committer {
     /// A committer that goes on from what is published.
     ///

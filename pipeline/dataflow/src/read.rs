@@ -328,9 +328,10 @@ impl Reader {
         // held yet.
         self.options.room.free().await;
         let start = Instant::now();
-        let summary = summarise_file(&self.store, &data, &self.options).await;
+        let mut summary = summarise_file(&self.store, &data, &self.options).await;
         self.count(file);
-        if let Ok(summary) = &summary {
+        if let Ok(summary) = &mut summary {
+            summary.size = file.object.size;
             self.note_width(&file.object.path, summary.columns.len());
         }
         self.progress.add_read_time(start.elapsed());

@@ -1,7 +1,9 @@
 //! What the tables of a lake in an index were made with, as its snapshots remember it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
+use limn_models::EncoderRecord;
 use limn_profile::{KeptValues, Redact};
 use limn_segment::{Narrator, Snapshot};
 use serde::{Deserialize, Serialize};
@@ -168,14 +170,28 @@ impl IndexSettings {
         of(self) == of(other)
     }
 
+    /// The settings that differ from those of tables in the index, each with both values.
+    pub fn differences(&self, published: &Self) -> Vec<String> {
+        let [now, there] = [self, published].map(|it| serde_json::json!(it));
+        let both = [&now, &there].into_iter().filter_map(|it| it.as_object());
+        let names: BTreeSet<&String> = both.flat_map(|it| it.keys()).collect();
+        let differ = names.into_iter().filter(|name| now[*name] != there[*name]);
+        let line = |name: &String| format!("{name}: {} there, {} now", there[name], now[name]);
+        differ.map(line).collect()
+    }
+
     /// Checks that a run with these settings may write into the index.
     ///
     /// # Errors
     /// The vectors of two embedders cannot be compared, so an index has one embedder.
     pub fn check_against(&self, snapshot: &Snapshot) -> Result<(), PipelineError> {
         if snapshot.embedder != self.embedder {
+            let which = match encoder_of(snapshot) {
+                Some(record) => format!("--embedder {}", record.folder),
+                None => "--embedder says which".to_owned(),
+            };
             return Err(PipelineError::Settings(format!(
-                "the index was made with embedder '{}', this run has '{}'; use the same embedder or another --index: --embedder says which",
+                "the index was made with embedder '{}', this run has '{}'; use the same embedder or another --index: {which}",
                 snapshot.embedder, self.embedder
             )));
         }
@@ -187,6 +203,14 @@ impl IndexSettings {
         }
         Ok(())
     }
+}
+
+/// What a snapshot remembers of the encoder's folder that made its vectors; `None` where they are
+/// of another embedder.
+#[must_use]
+pub fn encoder_of(snapshot: &Snapshot) -> Option<EncoderRecord> {
+    let record = snapshot.settings.get(ENCODER)?;
+    serde_json::from_value(record.clone()).ok()
 }
 
 /// What a snapshot remembers of a lake under one of the names above, as it is written there.

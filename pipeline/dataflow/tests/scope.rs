@@ -83,11 +83,15 @@ async fn named_tables_are_added_changed_and_removed_and_no_others() {
 async fn a_part_is_not_indexed_before_the_whole_nor_with_other_settings() {
     let mut lab = Lab::new();
     lab.put("a/lakes.csv", "lake,depth\nBlue,3\n").await;
-    for sample_rows in [5, 7] {
+    for (sample_rows, differs) in [
+        (5, "yet: run"),
+        (7, "yet (sample_rows: 5 there, 7 now): run"),
+    ] {
         lab.options.sample_rows = sample_rows;
         let error = run(&mut lab, Scope::Tables(set(&["a/lakes"]))).await;
         let error = error.unwrap_err().to_string();
-        assert!(error.contains("run limn index with them first"), "{error}");
+        let says = format!("{differs} limn index with them first");
+        assert!(error.contains(&says), "{error}");
         lab.run().await;
     }
     run(&mut lab, Scope::Tables(set(&["a/lakes"])))

@@ -7,8 +7,6 @@
 //! 64 bits a column, so that two files of other values share all of theirs about once in 2^64
 //! pairs; where nulls stand in a column does not count, how many there are does.
 
-use std::collections::HashMap;
-
 use limn_formats::{Fingerprint, Hasher};
 use limn_profile::{ColumnSummary, FilePart, FileSummary};
 
@@ -47,17 +45,12 @@ pub fn content(group: &Group, files: &[(&str, &FileSummary)]) -> Option<Fingerpr
     if !files.iter().any(has_values) {
         return None;
     }
-    let sizes = group
-        .files
-        .iter()
-        .map(|file| (file.object.path.as_str(), file.object.size));
-    let sizes: HashMap<&str, u64> = sizes.collect();
     let mut hashes: Vec<Fingerprint> = files
         .iter()
         .zip(&constants)
         // A log has no rows.
         .filter(|((_, summary), _)| summary.logged_table().is_none())
-        .map(|((path, summary), constants)| of_file(constants, sizes.get(path).copied(), summary))
+        .map(|((_, summary), constants)| of_file(constants, summary))
         .collect();
     // A copy of a table may have its files under other names.
     hashes.sort_unstable();
@@ -68,11 +61,7 @@ pub fn content(group: &Group, files: &[(&str, &FileSummary)]) -> Option<Fingerpr
     Some(hasher.finish())
 }
 
-fn of_file(
-    constants: &[(String, Option<String>)],
-    size: Option<u64>,
-    summary: &FileSummary,
-) -> Fingerprint {
+fn of_file(constants: &[(String, Option<String>)], summary: &FileSummary) -> Fingerprint {
     let mut hasher = Hasher::new("content of a file");
     let number = |hasher: &mut Hasher, n: u64| hasher.bytes(&n.to_le_bytes());
     for (key, value) in constants {
@@ -95,7 +84,7 @@ fn of_file(
     }
     let is_whole = |column: &ColumnSummary| column.profile.exact && column.profile.uncounted == 0;
     if summary.approximate || !summary.columns.iter().all(is_whole) {
-        number(&mut hasher, size.unwrap_or_default());
+        number(&mut hasher, summary.size);
     }
     hasher.finish()
 }
@@ -177,6 +166,17 @@ mod tests {
         assert_ne!(of(&years, &both), of(&years, &swapped));
         let sheets = ["b.xlsx//2023", "b.xlsx//2024"];
         assert_ne!(of(&sheets, &both), of(&sheets, &swapped));
+    }
+
+    #[test]
+    fn of_a_file_that_was_not_read_whole_the_size_counts() {
+        let of_size = |size, approximate| {
+            let mut file = file(&["id", "name"], ROWS);
+            (file.size, file.approximate) = (size, approximate);
+            of(&["a/x.csv"], &[file]).unwrap()
+        };
+        assert_eq!(of_size(7, false), of_size(8, false));
+        assert_ne!(of_size(7, true), of_size(8, true));
     }
 
     #[test]

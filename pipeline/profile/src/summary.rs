@@ -27,7 +27,7 @@ use crate::values::{Frequent, SketchError};
 /// Version of what is read of a lake: files into summaries, and contexts. Raise it with every
 /// change after which the same bytes give another summary (types, nulls, headers, sketches), or is
 /// an error no more: files are then read again, once, those that could not be read, too.
-pub const SUMMARY_VERSION: u32 = 17;
+pub const SUMMARY_VERSION: u32 = 18;
 
 /// Columns that a file may have and be an ordinary one. Wider ones are packed in the catalog, and
 /// read in turns.
@@ -154,6 +154,9 @@ pub struct FileSummary {
     /// Whether `rows` is a count and not an estimate.
     #[serde(rename = "e", default, skip_serializing_if = "is_false")]
     pub rows_exact: bool,
+    /// Bytes of the object that was read: a later version may have another size, and be unreadable.
+    #[serde(rename = "b", default, skip_serializing_if = "is_zero")]
+    pub size: u64,
     /// Sampled rows, values in the order of `columns`.
     #[serde(rename = "s")]
     pub sample: RowSample,

@@ -7,7 +7,7 @@ use limn_sql::SqlError;
 use limn_store::one_line;
 
 use crate::by_context::{self, Of, Request, Source};
-use crate::by_model::{self, NotSaid, Way};
+use crate::by_model::{self, NotSaid};
 use crate::datasheet::DATASHEET;
 use crate::keywords::{is_for_any, keywords};
 use crate::known_tables::{Entry, KnownTables, Verdict};
@@ -120,11 +120,8 @@ impl Asking<'_> {
         };
         match by_model::question(model, &self.sample, statement, draws).await {
             Ok((question, way)) => {
-                let way = match way {
-                    Way::Said => "said",
-                    Way::Reworded => "reworded",
-                };
-                Ok((question, format!("{}-{way}", words::shape(statement))))
+                let shape = words::shape(statement);
+                Ok((question, format!("{shape}-{}", way.name())))
             }
             Err(why) => Err(self.not_said(why)),
         }
@@ -242,15 +239,11 @@ impl Asking<'_> {
         if let Context::Invented { text, .. } = &mut context {
             text.clone_from(&request.context);
         }
-        let way = match request.way {
-            Way::Said => "said",
-            Way::Reworded => "reworded",
-        };
         Ok(Question {
             question: request.question,
             tables,
             kind,
-            template: format!("context-{way}"),
+            template: format!("context-{}", request.way.name()),
             sql: None,
             context: Some(context),
             table: entry.key.name.clone(),

@@ -15,7 +15,7 @@ use limn_models::{LanguageModel, ModelError, Prompt, quote};
 use limn_profile::privacy::is_private;
 use limn_retrieval::content_terms;
 
-use crate::by_model::{NotSaid, Way, answer, one_question};
+use crate::by_model::{NotSaid, Way, answer, one_question, whole_answer};
 use crate::keywords::shared;
 use crate::passages::{LONGEST, passages};
 
@@ -139,7 +139,8 @@ async fn invented(
     asked: &str,
 ) -> Result<String, NotSaid> {
     let own = format!("Question: {asked}\nAnswer:");
-    let text = answer(model, INVENT, shown, own).await?;
+    let text = whole_answer(model, INVENT, shown, own).await?;
+    let text = text.ok_or(NotSaid::NoContext)?;
     let lines = text.lines().map(str::trim).filter(|it| !it.is_empty());
     let text = quote(&lines.collect::<Vec<_>>().join(" "), LONGEST);
     match text.split_whitespace().count() > 5 {

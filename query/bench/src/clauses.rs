@@ -174,20 +174,30 @@ fn of_value(value: &Value) -> String {
     match value {
         Value::Number(text, _) => number(text),
         // Whether a number stands in quotes is a matter of the column's type, which no question
-        // says.
-        Value::SingleQuotedString(text) => match text.trim().parse::<f64>() {
-            Ok(_) => number(text.trim()),
-            Err(_) => format!("'{text}'"),
+        // says. Codes are texts: '0012', '1e5'.
+        Value::SingleQuotedString(text) => match is_plain(text) {
+            true => number(text),
+            false => format!("'{text}'"),
         },
         other => other.to_string(),
     }
 }
 
 fn number(text: &str) -> String {
-    match text.parse::<f64>() {
-        Ok(number) => number.to_string(),
-        Err(_) => text.to_owned(),
+    // More digits than a double has are compared, too.
+    match (text.parse::<i128>(), text.parse::<f64>()) {
+        (Ok(whole), _) => whole.to_string(),
+        (_, Ok(number)) => number.to_string(),
+        _ => text.to_owned(),
     }
+}
+
+/// Whether a text is a number as one writes it.
+fn is_plain(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_digits = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
+    is_digits(whole) && is_digits(part) && (whole == "0" || !whole.starts_with('0'))
 }
 
 #[cfg(test)]
@@ -213,6 +223,22 @@ mod tests {
             groups,
             "SELECT AVG(depth), lake FROM x WHERE y BETWEEN '-1' AND 2.0 GROUP BY lake HAVING AVG(depth) > 4"
         ));
+    }
+
+    #[test]
+    fn numbers_in_quotes_are_numbers_and_codes_are_texts() {
+        let with = |value: &str| format!("SELECT name FROM t WHERE code = {value}");
+        assert!(is_same(&with("'12'"), &with("12.0")));
+        assert!(is_same(&with("'0.50'"), &with("0.5")));
+        for (code, other) in [
+            ("'0012'", "12"),
+            ("'1e2'", "100"),
+            ("'nan'", "'NaN'"),
+            ("' 12'", "12"),
+            ("'9007199254740993'", "9007199254740992"),
+        ] {
+            assert!(!is_same(&with(code), &with(other)), "{code} {other}");
+        }
     }
 
     #[test]

@@ -30,7 +30,8 @@ pub(crate) fn keywords(entry: &Entry, sample: &Sample) -> HashSet<String> {
         words.extend(values.flat_map(content_terms));
     }
     let any: HashSet<String> = analyze(ANY).into_iter().collect();
-    words.retain(|it| it.chars().count() >= SHORTEST && !any.contains(it));
+    // Shorter words of other scripts say something.
+    words.retain(|it| (it.len() >= SHORTEST || !it.is_ascii()) && !any.contains(it));
     words
 }
 
@@ -87,6 +88,14 @@ mod tests {
         ] {
             assert!(!is_for_any(question), "{question}");
         }
+    }
+
+    #[test]
+    fn short_words_count_in_other_scripts() {
+        let words = keywords(&entry("hr/顧客注文", &["kw"]), &sample(&LAKES));
+        let shared = |question: &str| self::shared(question, &words, "");
+        assert!(!shared("Where can I find 顧客注文 about complaints?").is_empty());
+        assert!(shared("Where can I find what hr paid for kw hours?").is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! requested number of questions. `visits` lets visits overlap where a model is asked. Of a visit:
 //!
 //! 1. `sample` reads at most fifty columns and ten rows of a table, by `limn-sql`.
-//! 2. `draw` draws a [`Statement`] over them.
+//! 2. `draw` draws a `Statement` over them.
 //! 3. [`KnownTables`] executes it: first on its own table, where an answer without a row is
 //!    rejected, then on every table that has all of its columns. The tables that give an answer
 //!    are the question's tables.
@@ -24,7 +24,7 @@
 //!   private form.
 //! - Seed, snapshot, mode, model, kinds and prefix determine the questions; with both kinds, their
 //!   number does, too. A run that continues after an interruption makes the questions that it would
-//!   have made. Only a statement that times out in one run and not in another can differ.
+//!   have made. Only a statement that has time and memory enough in one run and not in another can differ.
 //! - Nothing is written to the index or the lake: invented contexts are only in the file of
 //!   questions.
 //!
@@ -57,17 +57,16 @@ mod words;
 pub use known_tables::KnownTables;
 pub use make::{Ended, Made, MakeError, Settings, Unasked, make};
 pub use question::{Context, Earlier, Kind, Kinds, Mode, Origin, Question, ResumeError};
-pub use statement::Statement;
 
 /// Statements drawn on one visit to a table.
-pub const STATEMENTS: usize = 10;
+pub(crate) const STATEMENTS: usize = 10;
 /// Contexts drawn on one visit, where questions about contexts are made.
-pub const CONTEXTS: usize = 4;
+pub(crate) const CONTEXTS: usize = 4;
 /// Other tables, the most alike first, that a model is asked about a request of a context.
-pub const ALIKE: usize = 8;
+pub(crate) const ALIKE: usize = 8;
 /// Columns of a table that statements are drawn over, at most, and rows that are sampled.
-pub const COLUMNS: usize = 50;
+pub(crate) const COLUMNS: usize = 50;
 /// See [`COLUMNS`].
-pub const ROWS: usize = 10;
+pub(crate) const ROWS: usize = 10;
 /// Tables that a statement is executed on, at most: one whose columns more have is rejected.
-pub const MOST_ANSWERING: usize = 256;
+pub(crate) const MOST_ANSWERING: usize = 256;

@@ -94,7 +94,8 @@ impl Weights {
 pub struct Features {
     /// The meaning's side.
     pub meaning: f32,
-    /// The share of the question's words, by what they are worth, that the table has.
+    /// The share of the question's words, by what they are worth, that the table's own texts have;
+    /// a short form of a word counts as the word here.
     pub covered: f32,
     /// The share of the words of its own name that the question has.
     pub name: f32,

@@ -102,7 +102,7 @@ impl Found {
     pub(crate) fn share_of(&self, held: u64) -> f32 {
         let terms = self.known.iter().take(TERM_BITS).enumerate();
         let worth = terms.map(|(at, (_, worth))| if held >> at & 1 == 1 { *worth } else { 0.0 });
-        if self.worth > 0.0 {
+        if held != 0 && self.worth > 0.0 {
             worth.sum::<f32>() / self.worth
         } else {
             0.0

@@ -45,7 +45,7 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// The terms of a table's score: the formula's sides, the features that count, and what the
+    /// The terms of a table's score: the formula's sides, the features that contribute, and what the
     /// question's naming it adds.
     pub(crate) fn shares(&self, ranked: &Ranked) -> Vec<Share> {
         let whole = 1.0 + self.weights.sum();
@@ -59,7 +59,7 @@ impl Terms {
         ];
         let values = ranked.features.named();
         let features = self.weights.named().into_iter().zip(values);
-        let counting = features.filter(|((_, weight), _)| *weight > 0.0);
+        let counting = features.filter(|((_, weight), value)| weight * value > 0.0);
         shares
             .extend(counting.map(|((name, weight), value)| Share::of(name, value, weight / whole)));
         if ranked.is_named {

@@ -51,11 +51,7 @@ const NO_WORD: &str = "qxzvkwjqx";
 /// Whether an embedder has a word in its vocabulary: no mistake then, but a word that the index has
 /// not (`many`). Embedders without one know no words.
 fn knows(embedder: &dyn Embedder, word: &str) -> bool {
-    let pieces = |word: &str| {
-        let nothing = embedder.count_tokens("");
-        embedder.count_tokens(word).saturating_sub(nothing)
-    };
-    pieces(word) <= 1 && pieces(NO_WORD) > 1
+    embedder.pieces(word) <= 1 && embedder.pieces(NO_WORD) > 1
 }
 
 /// A question with its misspelt words as they are meant; `None` without any.

@@ -90,7 +90,11 @@ impl EncoderFolder {
         stamps: Option<&Path>,
     ) -> Result<Self, ModelError> {
         if !folder.is_dir() {
-            let detail = format!("there is no such folder; {EXPECTED}");
+            let what = match folder.exists() {
+                true => "it is a file",
+                false => "there is no such folder",
+            };
+            let detail = format!("{what}; {EXPECTED}");
             return Err(invalid(folder, detail));
         }
         let folder = fs::canonicalize(folder).map_err(|error| unreadable(folder, &error))?;

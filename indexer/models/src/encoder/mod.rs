@@ -275,6 +275,12 @@ impl Embedder for Encoder {
             .count(&self.description.prepared(Side::Passage, text))
     }
 
+    fn pieces(&self, word: &str) -> usize {
+        // The end of a prefix may be a token of its own, or part of the word's first one.
+        let nothing = self.tokens.count("");
+        self.tokens.count(word).saturating_sub(nothing)
+    }
+
     fn batch_tokens(&self) -> usize {
         match &self.engine {
             Engine::Integers(network) => network.batch_tokens(),

@@ -113,17 +113,27 @@ impl<'a> Beside<'a> {
     /// The most tokens of a text that are read, and whether letters are made small before.
     fn window(&self, longest: usize) -> Result<(usize, bool), ModelError> {
         let network = self.network();
-        let written = optional(&network.join("sentence_bert_config.json"), lengths)?;
+        let [of_text, of_tokenizer] = ["sentence_bert_config.json", "tokenizer_config.json"];
+        let [of_text, of_tokenizer] = [of_text, of_tokenizer].map(|it| network.join(it));
+        let written = optional(&of_text, lengths)?;
         let (most, lowercases) = written.unwrap_or_default();
-        let of_tokenizer = optional(&network.join("tokenizer_config.json"), longest_of)?;
-        let window = self.card.window.or(most).or(of_tokenizer.flatten());
-        let window = window.unwrap_or(longest).min(longest);
-        if window < LEAST_WINDOW {
-            return Err(self.on_card(Misfit::Sizes(format!(
+        let own = optional(&of_tokenizer, longest_of)?.flatten();
+        let said = [
+            (self.card.window, self.folder.join(CARD)),
+            (most, of_text),
+            (own, of_tokenizer),
+            (Some(longest), network.join("config.json")),
+        ];
+        let mut said = said.into_iter();
+        let said = said.find_map(|(window, file)| Some((window?.min(longest), file)));
+        match said {
+            Some((window, file)) if window < LEAST_WINDOW => Err(Misfit::Sizes(format!(
                 "its window is {window} tokens; expected at least {LEAST_WINDOW}"
-            ))));
+            ))
+            .of(&file)),
+            Some((window, _)) => Ok((window, lowercases)),
+            None => Ok((longest, lowercases)),
         }
-        Ok((window, lowercases))
     }
 
     fn dimensions(&self, hidden: usize, asked: EncoderOverrides) -> Result<usize, ModelError> {

@@ -1,13 +1,13 @@
 //! Pinned hashes: a model file is used only if its bytes are the expected ones.
 //!
 //! Hashing 90 MB takes longer than answering a question, so a file that was verified leaves a
-//! stamp (size and modification time) beside it, and is hashed again only when these change.
+//! stamp (size, times, number) beside it, and is hashed again only when these change.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -17,12 +17,38 @@ use crate::ModelError;
 
 const STAMPS: &str = ".verified.json";
 
-/// What was verified: the file's size and modification time then, and the hash it had.
+/// What was verified: how the file was then, and the hash it had. What unpacks a file may set its
+/// modification time, but neither its number nor when that was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     bytes: u64,
     modified_ns: u128,
+    /// The file's number and the time of its last change of any kind, where the system has them.
+    #[serde(default)]
+    inode: (u64, i64, i64),
     sha256: String,
+}
+
+impl Stamp {
+    fn unhashed(metadata: &fs::Metadata, modified: Duration) -> Self {
+        #[cfg(unix)]
+        let inode = {
+            use std::os::unix::fs::MetadataExt;
+            (metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
+        };
+        #[cfg(not(unix))]
+        let inode = Default::default();
+        Self {
+            bytes: metadata.len(),
+            modified_ns: modified.as_nanos(),
+            inode,
+            sha256: String::new(),
+        }
+    }
+
+    fn is_of_same_file(&self, other: &Self) -> bool {
+        (self.bytes, self.modified_ns, self.inode) == (other.bytes, other.modified_ns, other.inode)
+    }
 }
 
 /// Whether `folder` holds all `files`; an error where one is there but is not the pinned one.
@@ -85,12 +111,10 @@ fn stamp(path: &Path, file: &CardFile) -> Result<Option<Stamp>, ModelError> {
         .modified()
         .ok()
         .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let modified_ns = modified.unwrap_or_default().as_nanos();
-    Ok(Some(Stamp {
-        bytes: metadata.len(),
-        modified_ns,
-        sha256: String::new(),
-    }))
+    Ok(Some(Stamp::unhashed(
+        &metadata,
+        modified.unwrap_or_default(),
+    )))
 }
 
 pub(crate) fn sha256(path: &Path) -> io::Result<String> {
@@ -106,8 +130,8 @@ pub(crate) fn sha256(path: &Path) -> io::Result<String> {
     Ok(hex(&hash.finalize()))
 }
 
-/// The SHA-256 of a file: as it is remembered in the file of stamps where size and time of change
-/// are the same as then, else computed, and remembered if that can be written.
+/// The SHA-256 of a file: as it is remembered in the file of stamps where the file is the same as
+/// then, else computed, and remembered if that can be written.
 pub(crate) fn sha256_known(path: &Path, stamps_file: Option<&Path>) -> io::Result<String> {
     let (Some(stamps_file), Some(mut stamp)) = (stamps_file, unhashed(path)?) else {
         return sha256(path);
@@ -146,16 +170,12 @@ pub(crate) fn is_known(path: &Path, stamps_file: Option<&Path>) -> bool {
     remembered(&stamps_of(stamps_file), path, &stamp).is_some()
 }
 
-/// A file's size and time of change; `None` where its time is not to be had.
+/// The stamp of a file without its hash; `None` where its time is not to be had.
 fn unhashed(path: &Path) -> io::Result<Option<Stamp>> {
     let metadata = fs::metadata(path)?;
     let modified = metadata.modified().ok();
     let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    Ok(modified.map(|modified| Stamp {
-        bytes: metadata.len(),
-        modified_ns: modified.as_nanos(),
-        sha256: String::new(),
-    }))
+    Ok(modified.map(|modified| Stamp::unhashed(&metadata, modified)))
 }
 
 /// What a file of stamps holds; nothing where it cannot be read.
@@ -172,8 +192,7 @@ fn remembered<'a>(
     now: &Stamp,
 ) -> Option<&'a Stamp> {
     let known = stamps.get(&*path.to_string_lossy())?;
-    let is_same = (known.bytes, known.modified_ns) == (now.bytes, now.modified_ns);
-    is_same.then_some(known)
+    known.is_of_same_file(now).then_some(known)
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

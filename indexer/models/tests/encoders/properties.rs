@@ -91,6 +91,7 @@ proptest! {
             ];
             prop_assert_eq!(bits(&found), right, "{} {}", name, arithmetic);
             prop_assert_eq!(prefixed.count_tokens(&text), plain.count_tokens(&passed));
+            prop_assert_eq!(prefixed.pieces(&text), plain.pieces(&text));
         }
     }
 

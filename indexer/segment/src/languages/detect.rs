@@ -8,7 +8,7 @@
 //! Values say nothing of it: who may not see values would see by it what they are in. Values that
 //! are not clear are in the language of the other two, else that of all three together.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -36,10 +36,11 @@ const OF_TEXTS: Least = Least {
     one_in: 12,
 };
 
-/// The distinct words of a text, and how many of them are of each language; English is the last.
+/// The distinct words of a text with the languages they are of, and how many are of each language;
+/// English is the last.
 #[derive(Default)]
 struct Counted {
-    seen: HashSet<u64>,
+    seen: HashMap<u64, u32>,
     listed: [usize; ENGLISH + 1],
     bytes: usize,
 }
@@ -60,26 +61,28 @@ impl Counted {
         }
         self.bytes += end;
         let known: &HashMap<String, u32> = &LISTED.languages;
-        let (seen, listed) = (&mut self.seen, &mut self.listed);
         let text = limn_profile::value_key::fold(&text[..end]);
         words_into(&text, &mut |word| {
             let is_word = word.len() > 1 && !word.as_bytes()[0].is_ascii_digit();
-            if !is_word || !seen.insert(xxh3_64(word.as_bytes())) {
-                return;
-            }
-            let languages = known.get(word).copied().unwrap_or(0);
-            for (at, count) in listed.iter_mut().enumerate() {
-                *count += (languages >> at & 1) as usize;
+            if is_word {
+                let languages = known.get(word).copied().unwrap_or(0);
+                self.see(xxh3_64(word.as_bytes()), languages);
             }
         });
     }
 
-    fn join(&mut self, other: &Counted) {
-        for hash in &other.seen {
-            self.seen.insert(*hash);
+    /// Counts a word, unless it was seen before.
+    fn see(&mut self, hash: u64, languages: u32) {
+        if self.seen.insert(hash, languages).is_none() {
+            for (at, count) in self.listed.iter_mut().enumerate() {
+                *count += (languages >> at & 1) as usize;
+            }
         }
-        for (count, others) in self.listed.iter_mut().zip(other.listed) {
-            *count += others;
+    }
+
+    fn join(&mut self, other: &Counted) {
+        for (hash, languages) in &other.seen {
+            self.see(*hash, *languages);
         }
     }
 
@@ -201,6 +204,17 @@ mod tests {
         assert_eq!(names("customers\ncustomer_id\nname\ncity\nphone"), None);
         assert_eq!(names("a\nb\nc"), None);
         assert_eq!(names("die_casting\ndie_id\npressure"), None);
+    }
+
+    #[test]
+    fn a_word_that_several_texts_have_counts_once() {
+        let two_of_eleven = "ort menge qa qb qc qd qe qf qg qh qi";
+        assert_eq!(names(two_of_eleven), None);
+        let both = of(&[
+            (Field::Names, two_of_eleven),
+            (Field::Contexts, "Ort Menge qj"),
+        ]);
+        assert_eq!(both.names, None);
     }
 
     #[test]

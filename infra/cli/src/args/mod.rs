@@ -168,7 +168,11 @@ their tables found; full = share with all of them.")]
     /// Make questions about your own lake, with the tables that answer them.
     Bench(BenchArgs),
     /// Fit the ranking of an index to questions about it, and keep that only if it helps.
-    #[command(after_help = "\
+    #[command(
+        override_usage = "limn tune [OPTIONS] [--questions FILE.jsonl] [--feedback FILE.jsonl]
+       limn tune [OPTIONS] --show
+       limn tune [OPTIONS] --reset",
+        after_help = "\
 A table's score is a formula's, to which four features of the table add by their weights (docs/ranking.md). limn's \
 own weights were learned of other lakes. Here others are fitted to half of the questions and judged on the other \
 half, several times; where more questions find their table first, by two standard errors of the gain and more, the \
@@ -178,7 +182,8 @@ Examples:
   limn bench make --index lake.limn -n 500 --out questions.jsonl
   limn tune --index lake.limn --questions questions.jsonl --dry-run
   limn tune --index lake.limn --feedback feedback.jsonl
-  limn tune --index lake.limn --reset")]
+  limn tune --index lake.limn --reset"
+    )]
     Tune(TuneArgs),
     /// List the tables of an index.
     Tables(TablesArgs),

@@ -86,6 +86,9 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     if is_tuned {
         notes.push(format!("tables are {TUNED}"));
     }
+    if let Some([]) = explained.as_deref() {
+        notes.push(NONE_MISSED.to_owned());
+    }
     if explained.is_some() && judging.judge.is_some() {
         notes.push(EXPLAINED_UNJUDGED.to_owned());
     }
@@ -165,6 +168,8 @@ struct Miss {
     found: Vec<String>,
 }
 
+/// What there is to know where nothing is to be explained.
+const NONE_MISSED: &str = "--explain: every question finds all of its tables among the largest k; -k 1 explains those that are not first";
 /// What there is to know of explanations where a judge was asked, too.
 const EXPLAINED_UNJUDGED: &str =
     "--explain gives places without the judge: what the judge moved has another one in its ranking";

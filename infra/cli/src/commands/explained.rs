@@ -19,7 +19,9 @@ pub fn explained(
     run: &[SavedQuestion],
     options: &EvalOptions,
 ) -> Result<Vec<Explanation>, RetrievalError> {
-    let both = questions.iter().zip(run);
+    // A run has only these.
+    let answerable = questions.iter().filter(|it| it.is_answerable());
+    let both = answerable.zip(run);
     let lacks = |(question, run): &(&EvalQuestion, &SavedQuestion)| {
         question.tables.iter().any(|it| !run.ranked.contains(it))
     };

@@ -1,6 +1,7 @@
 //! `limn eval --features`: what weights of the ranking are learned from.
 
-use std::fs;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::Context;
@@ -14,13 +15,19 @@ pub fn save_features(
     questions: &[EvalQuestion],
     options: &EvalOptions,
 ) -> anyhow::Result<()> {
-    let (names, mut lines) = (searcher.names(), Vec::new());
+    let written = |written: std::io::Result<()>| {
+        written
+            .with_context(|| format!("'{}' cannot be written", path.display()))
+            .map_err(|error| anyhow::anyhow!("{error:#}; check --features"))
+    };
+    let names = searcher.names();
+    let mut file = match File::create(path) {
+        Ok(file) => BufWriter::new(file),
+        Err(error) => return written(Err(error)),
+    };
     for question in questions {
         let kept = features(searcher, &names, question, &options.query)?;
-        serde_json::to_writer(&mut lines, &kept)?;
-        lines.push(b'\n');
+        written(writeln!(file, "{}", serde_json::to_string(&kept)?))?;
     }
-    fs::write(path, lines)
-        .with_context(|| format!("'{}' cannot be written", path.display()))
-        .map_err(|error| anyhow::anyhow!("{error:#}; check --features"))
+    written(file.flush())
 }

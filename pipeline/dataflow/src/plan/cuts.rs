@@ -30,6 +30,15 @@ impl Changed {
             whole: group.files.len(),
         }
     }
+
+    /// That of both.
+    pub(super) fn and(self, other: Changed) -> Changed {
+        Changed {
+            objects: self.objects + other.objects,
+            bytes: self.bytes.saturating_add(other.bytes),
+            whole: self.whole + other.whole,
+        }
+    }
 }
 
 /// What an epoch has room for.
@@ -73,11 +82,7 @@ impl Cuts {
 
     /// Whether an epoch begins with the next group, of which this differs.
     pub(super) fn begins(&mut self, changed: Changed) -> bool {
-        let with = Changed {
-            objects: self.open.objects + changed.objects,
-            bytes: self.open.bytes.saturating_add(changed.bytes),
-            whole: self.open.whole + changed.whole,
-        };
+        let with = self.open.and(changed);
         let is_full = with.objects > self.room
             || with.bytes > self.most_bytes
             || with.whole > self.room.saturating_mul(WHOLE);

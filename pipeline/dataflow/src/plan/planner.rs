@@ -176,14 +176,7 @@ impl Planner {
         if !self.published.has_any() {
             return names_of_others;
         }
-        let names = group.files.iter().map(|file| file.table_name.as_str());
-        for name in names.chain([group.name.as_str()]) {
-            let before = self.published.row(name).and_then(|row| row.group);
-            let is_other =
-                |it: &GroupId| *it != GroupId::from(group.key) && !takes_over.contains(it);
-            let Some(before) = before.filter(is_other) else {
-                continue;
-            };
+        for (name, before) in self.owners(group, takes_over) {
             if removed.remove(&before) {
                 self.sides(before, &[], Vec::new()).feed(epoch, before);
                 tombstoned.insert(before);
@@ -192,6 +185,35 @@ impl Planner {
             }
         }
         names_of_others
+    }
+
+    /// The names of a group's tables that tables of other groups have in the index, and whose.
+    fn owners<'a>(
+        &'a self,
+        group: &'a Group,
+        takes_over: &'a [GroupId],
+    ) -> impl Iterator<Item = (&'a str, GroupId)> {
+        names(group).filter_map(move |name| {
+            let owner = self.published.row(name)?.group?;
+            let is_other = owner != GroupId::from(group.key) && !takes_over.contains(&owner);
+            is_other.then_some((name, owner))
+        })
+    }
+
+    /// The other groups whose names in the index a group's tables take.
+    pub(super) fn taken_from(&self, group: &Group, takes_over: &[GroupId]) -> Vec<GroupId> {
+        if !self.published.has_any() {
+            return Vec::new();
+        }
+        let owners = self.owners(group, takes_over);
+        owners.map(|(_, owner)| owner).collect()
+    }
+
+    /// Whether a published group has a name that the tables of this one have no more.
+    pub(super) fn gives_up_a_name(&self, published: GroupId, group: &Group) -> bool {
+        let rows = self.published.rows(published);
+        let mut rows = rows.iter();
+        rows.any(|row| names(group).all(|name| *name != *row.name))
     }
 
     /// Whether a group, or what it takes over, is of the tables that a run is about.
@@ -244,6 +266,12 @@ impl Planner {
             .filter(|id| self.published.has(*id))
             .collect()
     }
+}
+
+/// The names that a group's tables may have.
+fn names(group: &Group) -> impl Iterator<Item = &str> {
+    let names = group.files.iter().map(|file| file.table_name.as_str());
+    names.chain([group.name.as_str()])
 }
 
 /// Makes a group's contexts those of this version alone; whether any was known by another.

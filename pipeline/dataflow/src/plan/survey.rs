@@ -7,7 +7,8 @@ use limn_lake::reach::is_within;
 use limn_lake::{Group, GroupKind, Outline};
 
 use super::arranged::Arranged;
-use super::cuts::{Changed, Cuts};
+use super::cuts::{Changed, Cuts, Room};
+use super::names::Names;
 use super::planner::Planner;
 use super::sides::Differ;
 use crate::changes::GroupId;
@@ -56,6 +57,8 @@ pub(super) struct Survey<'a> {
     held: HeldBack,
     /// What of each group to do differs.
     changed: Vec<Changed>,
+    /// Which groups take names of others.
+    names: Names,
     /// Tables that have a log and are not published yet, and their folders.
     logged: Vec<(String, String)>,
     found: Surveyed,
@@ -81,6 +84,7 @@ impl<'a> Survey<'a> {
             },
             held,
             changed: Vec::new(),
+            names: Names::default(),
             logged: Vec::new(),
         })
     }
@@ -119,6 +123,14 @@ impl<'a> Survey<'a> {
             Differ::Members => {
                 let files = group.files.iter();
                 self.found.files_wanted += files.filter(|file| !file.format.is_log()).count();
+            }
+        }
+        let at = self.changed.len();
+        let taken_from = self.planner.taken_from(group, &takes_over);
+        self.names.take(at, taken_from);
+        for published in takes_over.iter().chain([&id]) {
+            if self.planner.gives_up_a_name(*published, group) {
+                self.names.give_up(at, *published);
             }
         }
         self.changed.push(changed);
@@ -177,11 +189,33 @@ impl<'a> Survey<'a> {
         if !self.planner.is_uniform {
             self.found.restated = self.held.into_groups();
         }
-        let mut cuts = Cuts::new(self.planner.room(), &self.changed);
-        for (to_do, changed) in self.found.to_do.iter_mut().zip(self.changed) {
-            to_do.begins = cuts.begins(changed);
-        }
+        let to_do = std::mem::take(&mut self.found.to_do);
+        self.found.to_do = cut(self.planner.room(), to_do, self.changed, &self.names);
         self.found.to_do.shrink_to_fit();
         Ok(self.found)
     }
+}
+
+/// Groups in the order of their epochs, with the places where epochs begin. Groups that exchange
+/// names come together: a reader, and a run after one that was killed between two epochs, must not
+/// find one name given away and not yet given up.
+fn cut(room: Room, to_do: Vec<ToDo>, changed: Vec<Changed>, names: &Names) -> Vec<ToDo> {
+    let mut cuts = Cuts::new(room, &changed);
+    let first_of = names.exchanged();
+    let first_of = |at: usize| first_of.get(&at).copied().unwrap_or(at);
+    let mut all: Vec<(usize, ToDo, Changed)> = to_do
+        .into_iter()
+        .zip(changed)
+        .enumerate()
+        .map(|(at, (to_do, changed))| (first_of(at), to_do, changed))
+        .collect();
+    all.sort_by_key(|(first, ..)| *first);
+    for together in all.chunk_by_mut(|a, b| a.0 == b.0) {
+        let changed = together.iter().map(|(.., changed)| *changed);
+        let begins = cuts.begins(changed.fold(Changed::default(), Changed::and));
+        if let [(_, first, _), ..] = together {
+            first.begins = begins;
+        }
+    }
+    all.into_iter().map(|(_, to_do, _)| to_do).collect()
 }

@@ -55,8 +55,10 @@ impl WholeRows {
     /// Keeps a row, with what joins are found by if that is needed. Where it fails,
     /// [`check`](Self::check) says why.
     pub(super) fn keep(self: &Arc<Self>, row: TableRecord, joins: bool) -> Whole {
+        let name = row.name.clone();
         let packed = packing::pack(row, joins).unwrap_or_else(|error| {
-            self.rows().failed = Some(error);
+            let of_row = io::Error::new(error.kind(), format!("the row of {name}: {error}"));
+            self.rows().failed = Some(of_row);
             Vec::new()
         });
         self.keep_packed(&packed)

@@ -9,6 +9,7 @@ use crate::filtering::remembered;
 use crate::plan::Plan;
 use crate::planned::Listed;
 use crate::scope::{Part, Scope};
+use crate::settings::IndexSettings;
 
 impl Round {
     /// An unmounted disk and a mistyped prefix look like a lake from which all is removed, and so
@@ -66,9 +67,17 @@ impl Round {
             return Ok(());
         }
         if !self.opened.is_uniform {
+            let snapshot = self.opening.known.published.snapshot();
+            let lake = self.opening.lake.url();
+            let before = match &snapshot {
+                Some(snapshot) => IndexSettings::intended(snapshot, lake)?,
+                None => None,
+            };
+            let differ = before.map(|it| self.terms.settings.differences(&it));
+            let differ = differ.filter(|it| !it.is_empty());
+            let differ = differ.map_or(String::new(), |it| format!(" ({})", it.join("; ")));
             return Err(PipelineError::Settings(format!(
-                "{} is not all indexed with these settings yet: run limn index with them first, or give the options that it was indexed with (such as --narrate off)",
-                self.opening.lake.url()
+                "{lake} is not all indexed with these settings yet{differ}: run limn index with them first, or give the options that it was indexed with (such as --narrate off)"
             )));
         }
         if let Scope::Tables(names) = scope {

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use tempfile::TempDir;
 
@@ -278,8 +279,15 @@ impl Lake {
             if let Some(object) = self.objects.get(path) {
                 fs::rename(self.place(path), self.aside(number)).unwrap();
                 write(&self.place(path), &object.intact);
+                // The newest of equal tables stands for them.
+                let modified = fs::metadata(self.aside(number))
+                    .unwrap()
+                    .modified()
+                    .unwrap();
+                set_modified(&self.place(path), modified);
             } else {
                 write(&self.place(path), &self.ghosts[path]);
+                set_modified(&self.place(path), SystemTime::UNIX_EPOCH);
             }
         }
         let built = build.await;
@@ -296,6 +304,11 @@ impl Lake {
     fn aside(&self, number: usize) -> PathBuf {
         self.scratch.path().join("aside").join(number.to_string())
     }
+}
+
+fn set_modified(place: &Path, modified: SystemTime) {
+    let file = fs::File::options().write(true).open(place).unwrap();
+    file.set_modified(modified).unwrap();
 }
 
 fn write(place: &Path, bytes: &[u8]) {

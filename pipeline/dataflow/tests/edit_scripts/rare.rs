@@ -113,3 +113,94 @@ fn a_table_is_broken_though_a_file_that_is_no_table_is_declared_one_of_its() {
     ];
     carry_out(&script.map(plain), None).unwrap();
 }
+
+/// A random script found it: the hashes of its values were lost.
+#[test]
+fn a_table_described_from_removed_files_keeps_the_hashes_of_their_values() {
+    let create = Edit::Create {
+        place: 1,
+        name: 6,
+        shape: Shape::Parts,
+        format: Format::Parquet,
+        seed: 15,
+        files: 1,
+    };
+    let (table, file) = (0, 0);
+    let script = [
+        create,
+        Edit::AppendBroken { table },
+        Edit::DropFile { table, file },
+        Edit::Nothing,
+    ];
+    let seen = carry_out(&script.map(plain), None).unwrap();
+    assert_eq!(seen.with_removed_last_good, 2);
+}
+
+/// A random script found it: `staff.json` takes the name of `staff.txt` an epoch before that gives
+/// it up.
+#[test]
+fn a_file_that_is_no_table_is_read_once_though_its_name_was_that_of_another() {
+    let leave = |kind, seed| Edit::Leave {
+        place: 0,
+        name: 2,
+        kind,
+        seed,
+    };
+    let script = [leave(1, 138), leave(0, 150)].map(|edit| Step {
+        epoch_objects: 1,
+        ..plain(edit)
+    });
+    carry_out(&script, None).unwrap();
+}
+
+/// A random script found it: the size of the broken version took part in what copies are known by.
+#[test]
+fn a_broken_file_has_the_content_of_its_last_good_version() {
+    let create = |name, format, seed, files| Edit::Create {
+        place: 0,
+        name,
+        shape: Shape::Lone,
+        format,
+        seed,
+        files,
+    };
+    let script = [
+        Edit::Declare {
+            place: 0,
+            name: 0,
+            seed: 156,
+        },
+        create(3, Format::Jsonl, 80, 1),
+        create(6, Format::Parquet, 33, 3),
+        Edit::DropFile { table: 0, file: 2 },
+        Edit::Corrupt {
+            table: 8,
+            file: 1,
+            how: 2,
+        },
+    ];
+    carry_out(&script.map(plain), None).unwrap();
+}
+
+/// A random script found it: the newest of copies stands for them.
+#[test]
+fn two_tables_of_the_same_rows_of_which_one_is_broken() {
+    let create = |name, shape, files| Edit::Create {
+        place: 3,
+        name,
+        shape,
+        format: Format::Parquet,
+        seed: 187,
+        files,
+    };
+    let script = [
+        create(3, Shape::Lone, 3),
+        Edit::Corrupt {
+            table: 7,
+            file: 0,
+            how: 0,
+        },
+        create(4, Shape::Parts, 1),
+    ];
+    carry_out(&script.map(plain), None).unwrap();
+}

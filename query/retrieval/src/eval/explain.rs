@@ -14,7 +14,7 @@ use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::inflected::forms;
 use crate::lexical::Found;
-use crate::question::Question;
+use crate::question::{Question, Word};
 use crate::searcher::{Candidates, Searcher};
 use crate::shared::shared;
 use crate::shortened::ShortForm;
@@ -179,7 +179,11 @@ impl Standing {
         let lacks = lacks.filter(|word| first.is_some_and(|it| has(it, word)));
         let lacks: Vec<&str> = lacks.take(NAMED).map(String::as_str).collect();
         let of_first = first.map_or("another", |it| it.table.as_str());
-        if !lacks.is_empty() {
+        let is_first_by_words = match (self.by_words, first.and_then(|it| it.by_words)) {
+            (Some(own), Some(other)) => own < other,
+            _ => false,
+        };
+        if !lacks.is_empty() && !is_first_by_words {
             return format!("it lacks what '{of_first}' has: {}", lacks.join(", "));
         }
         match (self.by_words, self.by_meaning) {
@@ -212,7 +216,10 @@ impl Words {
             let meant = meant.map(|it| format!("{} (as {})", it.written, it.word));
             let mut words = question.words.iter();
             let word = words.find(|word| word.terms.contains(term));
-            let word = word.map(|it| it.written.to_lowercase());
+            // Of a text that is written without spaces each term is a word.
+            let is_whole = |it: &&Word| it.terms.len() <= 2 || term.is_ascii();
+            let word = word.filter(is_whole).map(|it| it.written.to_lowercase());
+            let word = word.or(term.strip_prefix('~').map(str::to_owned));
             meant.or(word).unwrap_or_else(|| term.clone())
         };
         let known = found.known.iter();
@@ -230,13 +237,19 @@ impl Words {
         number: u32,
     ) -> Result<(ByField, Vec<String>), RetrievalError> {
         let (mut words, mut lacks) = (ByField::new(), Vec::new());
+        let add = |words: &mut Vec<String>, written: &String| {
+            // A word may be several terms.
+            if !words.contains(written) {
+                words.push(written.clone());
+            }
+        };
         for (written, terms) in &self.known {
             let fields = fields_with(corpus, number, terms)?;
             if fields.is_empty() {
-                lacks.push(written.clone());
+                add(&mut lacks, written);
             }
             for field in fields {
-                words.entry(field).or_default().push(written.clone());
+                add(words.entry(field).or_default(), written);
             }
         }
         let has = |words: &ByField, word: &String| words.values().flatten().any(|it| it == word);

@@ -40,8 +40,10 @@ pub struct QuestionFeatures {
 /// A candidate of a question.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CandidateFeatures {
-    /// The table; of copies the one that is needed, where one of them is.
+    /// The table.
     pub table: String,
+    /// Which of the needed tables it is: itself, or those it stands for that are equal.
+    pub needed: Vec<String>,
     /// What the formula says of it, without features; 1 where the question names it.
     pub score: f32,
     /// Whether the question names it: it comes before those that it does not name.
@@ -125,10 +127,12 @@ pub fn features(
             texts: corpus.blocks_of(table).count(),
             copies: it.copies.len(),
         };
-        let needed = it.copies.iter().find(|it| question.tables.contains(it));
+        let own_and_copies = std::iter::once(&it.key.name).chain(&it.copies);
+        let needed = own_and_copies.filter(|it| question.tables.contains(it));
         Ok(CandidateFeatures {
             is_named: it.is_named,
-            table: needed.unwrap_or(&it.key.name).clone(),
+            needed: needed.cloned().collect(),
+            table: it.key.name,
             score: it.score,
             features: it.features,
             traits,

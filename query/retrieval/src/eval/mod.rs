@@ -37,7 +37,7 @@ use asking::Asking;
 use bootstrap::percentile;
 pub use bootstrap::{Interval, paired_bootstrap};
 pub use explain::{Explanation, Standing, explain};
-pub use features::{CandidateFeatures, QuestionFeatures, features};
+pub use features::{CandidateFeatures, QuestionFeatures, Traits, features};
 use grades::GradedAnswer;
 pub use grades::{Graded, Grades};
 pub use judged::calibrate_judge;
@@ -45,8 +45,7 @@ pub use kinds::{IntervalShares, KindShares};
 pub use saved::{Comparison, Differences, SavedQuestion, compare, read_saved, write_saved};
 use saved::{reciprocal_rank, saved};
 pub use tune::{
-    Gain, LEAST_QUESTIONS, LeftOut, MOST_QUESTIONS, Measures as TuningMeasures, Tuning,
-    TuningOptions, TuningQuestions, tune,
+    Gain, LeftOut, Measures as TuningMeasures, Tuning, TuningOptions, TuningQuestions, tune,
 };
 
 /// The k at which speed is measured, where it is asked for.

@@ -42,7 +42,7 @@ pub(super) struct Asked {
 }
 
 /// A candidate of a question.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Candidate {
     /// Its number among the tables of the index.
     pub(super) table: u32,
@@ -51,8 +51,9 @@ pub(super) struct Candidate {
     pub(super) features: Features,
     /// Its place among those that the question names, which come first whatever they score.
     pub(super) named: Option<usize>,
-    /// How many of the needed tables it is: with copies there may be several.
-    pub(super) needed: usize,
+    /// Which of the needed tables it is, by their places: with copies there may be several, and of
+    /// two lakes there may be two of one name.
+    pub(super) needed: Box<[usize]>,
 }
 
 /// What a question finds: 1 or 0 of each.
@@ -79,9 +80,9 @@ impl Asked {
         scores.clear();
         let score = |it: &Candidate| weights.score(it.score, &it.features);
         scores.extend(self.candidates.iter().map(score));
-        let (mut first, mut needed) = (0, 0);
+        let (mut first, mut among_five) = (0, Vec::<usize>::new());
         for (at, one) in self.candidates.iter().enumerate() {
-            if one.needed == 0 {
+            if one.needed.is_empty() {
                 continue;
             }
             let others = self.candidates.iter().zip(scores.iter());
@@ -96,12 +97,16 @@ impl Asked {
             });
             let place = before.count();
             first |= u8::from(place == 0);
-            needed += if place < FIRST { one.needed } else { 0 };
+            if place < FIRST {
+                among_five.extend(&one.needed);
+            }
         }
+        among_five.sort_unstable();
+        among_five.dedup();
         Found {
             first,
-            among_five: u8::from(needed > 0),
-            all_among_five: u8::from(needed > 0 && needed >= self.needed),
+            among_five: u8::from(!among_five.is_empty()),
+            all_among_five: u8::from(!among_five.is_empty() && among_five.len() >= self.needed),
         }
     }
 }

@@ -197,19 +197,24 @@ fn too_few(usable: usize, left_out: LeftOut) -> RetrievalError {
         ),
         (left_out.not_in_index, "name tables that the index lacks"),
     ];
+    let more = if usable > 0 { " more" } else { "" };
     let others = reasons.iter().filter(|(count, _)| *count > 0);
     let others: Vec<String> = others
-        .map(|(count, why)| format!("{count} more {why}"))
+        .map(|(count, why)| format!("{count}{more} {why}"))
         .collect();
     let others = match others.is_empty() {
         true => String::new(),
         false => format!(" ({})", others.join(", ")),
     };
-    RetrievalError::Tuning {
-        reason: format!(
-            "{usable} questions{others} are too few: what helps these by chance would be taken for what helps; \
-             give {LEAST_QUESTIONS} or more, limn bench make makes some"
+    let reason = match usable {
+        0 => format!("there is no question to learn from{others}"),
+        1 => format!("one question{others} is too few"),
+        _ => format!(
+            "{usable} questions{others} are too few: what helps these by chance would be taken for what helps"
         ),
+    };
+    RetrievalError::Tuning {
+        reason: format!("{reason}; give {LEAST_QUESTIONS} or more, limn bench make makes some"),
     }
 }
 
@@ -231,13 +236,13 @@ fn ask(
         let ranked = ranking.tables.iter().enumerate();
         let candidate = |(place, it): (usize, &RankedTable)| {
             let names = std::iter::once(&it.key.name).chain(&it.copies);
-            let needed = names.filter(|name| tables.contains(&name.as_str()));
+            let needed = names.filter_map(|name| tables.iter().position(|it| it == name));
             Candidate {
                 table: it.table,
                 score: it.score,
                 features: it.features,
                 named: it.is_named.then_some(place),
-                needed: needed.count(),
+                needed: needed.collect(),
             }
         };
         Asked {

@@ -29,6 +29,8 @@ enum LineError {
     Empty,
     #[error("missing field `tables`")]
     WithoutTables,
+    #[error("a `verdict` is \"right\" or \"wrong\", and said of one `table`")]
+    Verdict,
 }
 
 /// What is known of the tables of a question.
@@ -36,6 +38,8 @@ enum LineError {
 struct Labels {
     right: BTreeSet<String>,
     wrong: BTreeSet<String>,
+    /// Whether no table answers it, by a line of its own.
+    none: bool,
 }
 
 /// What was read, by the text of the question: a question that comes twice counts once.
@@ -47,7 +51,8 @@ pub struct TuningQuestions {
 /// What takes no part in tuning, and why.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// Tables that were said to be right and wrong for the same question.
+    /// Tables that were said to be right and wrong for the same question, or right for one that no
+    /// table answers.
     pub contradicting: usize,
     /// Questions of which no table is known to be right: none answers them, or all that is said of
     /// them are tables that are wrong, or contradicts itself.
@@ -106,7 +111,9 @@ impl TuningQuestions {
         match (verdict.as_deref(), line.table.as_ref().and_then(text)) {
             (Some("right"), Some(table)) => drop(labels.right.insert(table)),
             (Some("wrong"), Some(table)) => drop(labels.wrong.insert(table)),
+            _ if line.verdict.is_some() => return Err(LineError::Verdict),
             _ => match line.tables {
+                Some(tables) if tables.is_empty() => labels.none = true,
                 Some(tables) => labels.right.extend(tables),
                 None => return Err(LineError::WithoutTables),
             },
@@ -119,10 +126,14 @@ impl TuningQuestions {
         let mut left_out = LeftOut::default();
         let mut settled = Vec::new();
         for (question, labels) in &self.labels {
-            let contradicting = labels.right.intersection(&labels.wrong).count();
-            left_out.contradicting += contradicting;
+            let mut contradicting = labels.right.intersection(&labels.wrong).count();
             let right = labels.right.difference(&labels.wrong).map(String::as_str);
-            let right: Vec<&str> = right.collect();
+            let mut right: Vec<&str> = right.collect();
+            if labels.none && !right.is_empty() {
+                contradicting += right.len();
+                right.clear();
+            }
+            left_out.contradicting += contradicting;
             match right.is_empty() {
                 true => {
                     left_out.without_tables += 1;
@@ -149,14 +160,16 @@ mod tests {
             {\"question\": \"b\", \"tables\": [], \"table\": \"x\", \"verdict\": \"wrong\"}\n\
             {\"question\": \"c\", \"tables\": [], \"table\": \"x\", \"verdict\": \"wrong\"}\n\
             {\"question\": \"d\", \"tables\": []}\n\
-            {\"question\": \"e\", \"table\": \"z\", \"verdict\": \"right\"}\n";
+            {\"question\": \"e\", \"table\": \"z\", \"verdict\": \"right\"}\n\
+            {\"question\": \"f\", \"tables\": [\"x\", \"y\"]}\n\
+            {\"question\": \"f\", \"tables\": []}\n";
         questions.read(text, "q.jsonl").unwrap();
         let (settled, left_out) = questions.settled();
         assert_eq!(settled, [("a", vec!["y"]), ("e", vec!["z"])]);
         let expected = LeftOut {
-            contradicting: 2,
-            without_tables: 3,
-            all_contradicting: 1,
+            contradicting: 4,
+            without_tables: 4,
+            all_contradicting: 2,
             ..LeftOut::default()
         };
         assert_eq!(left_out, expected);
@@ -166,6 +179,14 @@ mod tests {
     fn a_line_that_is_none_is_named() {
         for (line, reason) in [
             ("{\"question\": \"a\"}", "missing field `tables`"),
+            (
+                "{\"question\": \"a\", \"tables\": [\"x\"], \"verdict\": \"wrong\"}",
+                "said of one `table`",
+            ),
+            (
+                "{\"question\": \"a\", \"tables\": [], \"table\": \"x\", \"verdict\": \"unsure\"}",
+                "`verdict` is",
+            ),
             (
                 "{\"question\": \" \", \"tables\": []}",
                 "the question is empty",

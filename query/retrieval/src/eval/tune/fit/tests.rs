@@ -21,7 +21,7 @@ fn noise(random: &mut SplitMix) -> Asked {
         ..Candidate::default()
     };
     let mut candidates: Vec<Candidate> = (0..20).map(&mut candidate).collect();
-    candidates[random.below(20)].needed = 1;
+    candidates[random.below(20)].needed = [0].into();
     Asked {
         candidates,
         needed: 1,
@@ -35,8 +35,12 @@ fn question(weights: &Weights, random: &mut SplitMix) -> Asked {
     asked.finds_another = false;
     let score = |it: &Candidate| weights.score(it.score, &it.features);
     let by_score = |a: &&mut Candidate, b: &&mut Candidate| score(a).total_cmp(&score(b));
-    asked.candidates.iter_mut().for_each(|it| it.needed = 0);
-    asked.candidates.iter_mut().max_by(by_score).unwrap().needed = 1;
+    asked
+        .candidates
+        .iter_mut()
+        .for_each(|it| it.needed = Box::default());
+    let best = asked.candidates.iter_mut().max_by(by_score);
+    best.unwrap().needed = [0].into();
     asked
 }
 
@@ -137,24 +141,28 @@ fn places_are_by_names_then_scores_then_numbers() {
         };
         asked.found(&Weights::FORMULA, &mut Vec::new()).shares()
     };
-    let need = |it: Candidate, needed: usize| Candidate { needed, ..it };
+    let need = |it: &Candidate, needed: &[usize]| Candidate {
+        needed: needed.into(),
+        ..it.clone()
+    };
     // Equal scores: the lower number first.
     let (one, other) = (candidate(3, 0.5), candidate(2, 0.5));
-    assert_eq!(found(vec![need(one, 1), other], 1), [0, 1, 1]);
-    assert_eq!(found(vec![one, need(other, 1)], 1), [1, 1, 1]);
+    assert_eq!(found(vec![need(&one, &[0]), other.clone()], 1), [0, 1, 1]);
+    assert_eq!(found(vec![one.clone(), need(&other, &[0])], 1), [1, 1, 1]);
     // A named one comes first whatever it scores.
     let named = Candidate {
         named: Some(0),
         ..candidate(9, 0.1)
     };
-    assert_eq!(found(vec![need(named, 1), one], 1), [1, 1, 1]);
-    assert_eq!(found(vec![named, need(one, 1)], 1), [0, 1, 1]);
-    // The sixth is not among five; a table with copies is several that are needed.
+    assert_eq!(found(vec![need(&named, &[0]), one.clone()], 1), [1, 1, 1]);
+    assert_eq!(found(vec![named, need(&one, &[0])], 1), [0, 1, 1]);
+    // The sixth is not among five; a table with copies is several that are needed, and two tables
+    // of one name are one.
     let mut six: Vec<Candidate> = (0..6).map(|table| candidate(table, 0.5)).collect();
-    six[5].needed = 1;
+    six[5].needed = [0].into();
     assert_eq!(found(six.clone(), 1), [0, 0, 0]);
-    six[0].needed = 1;
+    (six[0].needed, six[1].needed) = ([1].into(), [1].into());
     assert_eq!(found(six.clone(), 2), [1, 1, 0]);
-    six[0].needed = 2;
+    six[1].needed = [0, 1].into();
     assert_eq!(found(six, 2), [1, 1, 1]);
 }
