@@ -60,15 +60,16 @@ class Corpus:
     def __init__(self, questions):
         shape = (len(questions), CANDIDATES)
         self.features = np.zeros((*shape, 1 + len(FEATURES)), np.float32)
-        # How many of the needed tables a candidate is.
-        self.gold = np.zeros(shape, np.int32)
+        # Which of the needed tables a candidate is, a bit each: several may be one by name.
+        self.gold = np.zeros(shape, np.int64)
         # Named ones come first, places without a candidate last.
         self.place = np.full(shape, -1e9, np.float32)
-        self.needed = np.array([len(set(it["gold"])) for it in questions])
+        self.needed = np.array([(1 << len(set(it["gold"]))) - 1 for it in questions], np.int64)
         for at, question in enumerate(questions):
+            gold = sorted(set(question["gold"]))
             for to, table in enumerate(question["candidates"][:CANDIDATES]):
                 self.features[at, to] = [table["score"], *(table[it] for it in FEATURES)]
-                self.gold[at, to] = len(table["needed"])
+                self.gold[at, to] = sum(1 << gold.index(it) for it in set(table["needed"]))
                 self.place[at, to] = 100.0 if table["is_named"] else 0.0
 
     def measure(self, weights, most=None):
@@ -77,7 +78,8 @@ class Corpus:
         scores = self.features[part] @ np.array([1.0, *weights], np.float32) + self.place[part]
         first = np.argsort(-scores, axis=1, kind="stable")[:, :5]
         right = np.take_along_axis(self.gold[part], first, 1)
-        shares = (right[:, 0] > 0).mean(), right.any(1).mean(), (right.sum(1) >= self.needed[part]).mean()
+        found = np.bitwise_or.reduce(right, axis=1)
+        shares = (right[:, 0] > 0).mean(), (found > 0).mean(), (found == self.needed[part]).mean()
         return 100 * np.array(shares)
 
 

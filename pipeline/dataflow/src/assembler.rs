@@ -414,7 +414,7 @@ impl Assembler {
 
 /// The files of a table's last good version.
 fn last_good_files(table: Option<&TableRecord>, redact: Redact) -> Vec<(&FileRecord, FileSummary)> {
-    let files = table.into_iter().flat_map(|table| &table.files);
+    let files = table.into_iter().flat_map(TableRecord::files_now);
     files
         .filter_map(|file| {
             let mut summary = kept(file).ok()??.with_published_hashes();

@@ -31,10 +31,15 @@ pub fn keep(file: &mut FileRecord, summary: &FileSummary) {
 /// # Errors
 /// [`SummaryError`]: another limn has written it, and the file has to be read again.
 pub fn kept(file: &FileRecord) -> Result<Option<FileSummary>, SummaryError> {
-    let summary = file.summary.as_deref();
-    summary
-        .map(|json| FileSummary::from_stored(json, file.sketches.list()))
-        .transpose()
+    let Some(json) = file.summary.as_deref() else {
+        return Ok(None);
+    };
+    let mut summary = FileSummary::from_stored(json, file.sketches.list())?;
+    if summary.size == 0 && file.error.is_none() {
+        // An older limn did not keep it: that of a file that could be read is its version's.
+        summary.size = file.size;
+    }
+    Ok(Some(summary))
 }
 
 /// The sketches of a table's columns.

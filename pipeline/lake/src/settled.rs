@@ -83,7 +83,10 @@ fn cut<'a>(files: &[FilePart<'a>]) -> Vec<Cow<'a, FileSummary>> {
         let mut otherwise = summary.otherwise.iter();
         let is_clear = |it: &&FileSummary| clear.contains(&names(it));
         match otherwise.find(is_clear) {
-            Some(other) if !is_clear(&summary) => Cow::Owned(other.clone()),
+            Some(other) if !is_clear(&summary) => Cow::Owned(FileSummary {
+                size: summary.size,
+                ..other.clone()
+            }),
             _ => Cow::Borrowed(summary),
         }
     };

@@ -27,7 +27,7 @@ use crate::values::{Frequent, SketchError};
 /// Version of what is read of a lake: files into summaries, and contexts. Raise it with every
 /// change after which the same bytes give another summary (types, nulls, headers, sketches), or is
 /// an error no more: files are then read again, once, those that could not be read, too.
-pub const SUMMARY_VERSION: u32 = 18;
+pub const SUMMARY_VERSION: u32 = 17;
 
 /// Columns that a file may have and be an ordinary one. Wider ones are packed in the catalog, and
 /// read in turns.

@@ -136,9 +136,25 @@ async fn comes_back(
     let asked = format!("Question: {question}\nSQL:");
     let back = generated(model, (BACK, SQL), table, asked).await?.text;
     let back = back.trim().trim_start_matches("```sql").trim_matches('`');
-    let back = back.trim_end().trim_end_matches(';');
     let wanted = Clauses::of(&statement.sql("t"));
-    Ok(wanted.is_some() && wanted == Clauses::of(back.trim()))
+    Ok(wanted.is_some() && wanted == Clauses::of(first_statement(back).trim()))
+}
+
+/// What comes before the first semicolon that is not in a name or a value.
+fn first_statement(sql: &str) -> &str {
+    let mut mark = None;
+    let end = sql.char_indices().find(|(_, c)| match mark {
+        // A mark that is doubled ends and begins.
+        Some(begun) => {
+            mark = (*c != begun).then_some(begun);
+            false
+        }
+        None => {
+            mark = matches!(c, '"' | '\'').then_some(*c);
+            *c == ';'
+        }
+    });
+    end.map_or(sql, |(at, _)| &sql[..at])
 }
 
 /// The question of what a model wrote: its first line.
@@ -262,6 +278,21 @@ pub(crate) mod tests {
     use crate::sample::tests::{LAKES, sample};
     use crate::statement::Select;
     use crate::statement::tests::predicate;
+
+    #[test]
+    fn a_statement_ends_at_a_semicolon_of_its_own() {
+        for (sql, first) in [
+            ("SELECT a FROM t", "SELECT a FROM t"),
+            ("SELECT a FROM t; -- the deepest", "SELECT a FROM t"),
+            (
+                "SELECT \"a;b\" FROM t WHERE c = 'it''s; so'; This",
+                "SELECT \"a;b\" FROM t WHERE c = 'it''s; so'",
+            ),
+            ("", ""),
+        ] {
+            assert_eq!(first_statement(sql), first);
+        }
+    }
 
     /// A model that gives the configured answers, in order.
     pub(crate) struct Scripted {

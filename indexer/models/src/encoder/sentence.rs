@@ -122,7 +122,6 @@ impl<'a> Beside<'a> {
             (self.card.window, self.folder.join(CARD)),
             (most, of_text),
             (own, of_tokenizer),
-            (Some(longest), network.join("config.json")),
         ];
         let mut said = said.into_iter();
         let said = said.find_map(|(window, file)| Some((window?.min(longest), file)));

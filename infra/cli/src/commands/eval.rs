@@ -78,6 +78,7 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
         save(path, &run)?;
     }
     let misses = misses(&run);
+    let is_found = !run.is_empty() && explained.as_ref().is_some_and(Vec::is_empty);
     let against = match saved {
         Some(saved) => Some(compared(&evaluation, run, saved).await?),
         None => None,
@@ -86,7 +87,7 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     if is_tuned {
         notes.push(format!("tables are {TUNED}"));
     }
-    if let Some([]) = explained.as_deref() {
+    if is_found {
         notes.push(NONE_MISSED.to_owned());
     }
     if explained.is_some() && judging.judge.is_some() {

@@ -5,6 +5,16 @@ use std::collections::HashMap;
 
 use crate::changes::GroupId;
 
+/// The names that a group exchanges with others.
+#[derive(Default)]
+pub(super) struct Exchanged {
+    /// The other groups whose names in the index its tables take.
+    pub(super) taken_from: Vec<GroupId>,
+    /// Of the group and those that it takes over, the ones of which the index has a name that its
+    /// tables have no more.
+    pub(super) given_up_by: Vec<GroupId>,
+}
+
 /// Which groups, by their numbers, take names that others have in the index, and which give one up.
 #[derive(Default)]
 pub(super) struct Names {
@@ -14,14 +24,12 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// A group takes a name of each of these.
-    pub(super) fn take(&mut self, group: usize, from: Vec<GroupId>) {
-        self.taken.extend(from.into_iter().map(|it| (group, it)));
-    }
-
-    /// A group gives up a name that the index has of this one.
-    pub(super) fn give_up(&mut self, group: usize, published: GroupId) {
-        self.given_up.insert(published, group);
+    /// Takes in what a group exchanges.
+    pub(super) fn take_in(&mut self, group: usize, exchanged: Exchanged) {
+        let taken = exchanged.taken_from.into_iter();
+        self.taken.extend(taken.map(|owner| (group, owner)));
+        let given_up = exchanged.given_up_by.into_iter();
+        self.given_up.extend(given_up.map(|owner| (owner, group)));
     }
 
     /// Of each group that exchanges names with others, the first of these.
@@ -54,17 +62,29 @@ mod tests {
 
     #[test]
     fn groups_that_exchange_names_are_known_by_the_first_of_them() {
-        let of = |number| GroupId(number);
+        let of = |number: u128| GroupId(number);
         let mut names = Names::default();
         // 5 takes a name of 2, which takes one of 7; 8 and 9 exchange theirs; 1 takes that of a
         // group with nothing to do.
-        names.take(5, vec![of(2)]);
-        names.take(2, vec![of(7)]);
-        names.take(8, vec![of(9)]);
-        names.take(9, vec![of(8)]);
-        names.take(1, vec![of(3)]);
-        for group in [2, 7, 8, 9, 4] {
-            names.give_up(group, of(group as u128));
+        let exchanges = [
+            (5, vec![2], vec![]),
+            (2, vec![7], vec![2]),
+            (7, vec![], vec![7]),
+            (8, vec![9], vec![8]),
+            (9, vec![8], vec![9]),
+            (1, vec![3], vec![]),
+            (4, vec![], vec![4]),
+        ];
+        for (group, taken_from, given_up_by) in exchanges {
+            let [taken_from, given_up_by] =
+                [taken_from, given_up_by].map(|it| it.into_iter().map(of).collect());
+            names.take_in(
+                group,
+                Exchanged {
+                    taken_from,
+                    given_up_by,
+                },
+            );
         }
         let mut exchanged: Vec<(usize, usize)> = names.exchanged().into_iter().collect();
         exchanged.sort_unstable();

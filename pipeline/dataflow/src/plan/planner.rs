@@ -8,6 +8,7 @@ use limn_profile::Redact;
 
 use super::cuts::{Changed, Room};
 use super::group::members;
+use super::names::Exchanged;
 use super::sides::{Differ, EpochPlan, Sides};
 use crate::changes::{GroupId, MemberId};
 use crate::error::PipelineError;
@@ -176,7 +177,8 @@ impl Planner {
         if !self.published.has_any() {
             return names_of_others;
         }
-        for (name, before) in self.owners(group, takes_over) {
+        let own = with_taken_over(group, takes_over);
+        for (name, before) in self.owners(group, &own) {
             if removed.remove(&before) {
                 self.sides(before, &[], Vec::new()).feed(epoch, before);
                 tombstoned.insert(before);
@@ -187,33 +189,34 @@ impl Planner {
         names_of_others
     }
 
-    /// The names of a group's tables that tables of other groups have in the index, and whose.
+    /// The names of a group's tables that tables of others than its `own` groups have in the index,
+    /// and whose.
     fn owners<'a>(
         &'a self,
         group: &'a Group,
-        takes_over: &'a [GroupId],
+        own: &'a HashSet<GroupId>,
     ) -> impl Iterator<Item = (&'a str, GroupId)> {
         names(group).filter_map(move |name| {
             let owner = self.published.row(name)?.group?;
-            let is_other = owner != GroupId::from(group.key) && !takes_over.contains(&owner);
-            is_other.then_some((name, owner))
+            (!own.contains(&owner)).then_some((name, owner))
         })
     }
 
-    /// The other groups whose names in the index a group's tables take.
-    pub(super) fn taken_from(&self, group: &Group, takes_over: &[GroupId]) -> Vec<GroupId> {
+    /// The names that a group exchanges with others.
+    pub(super) fn exchanged(&self, group: &Group, takes_over: &[GroupId]) -> Exchanged {
         if !self.published.has_any() {
-            return Vec::new();
+            return Exchanged::default();
         }
-        let owners = self.owners(group, takes_over);
-        owners.map(|(_, owner)| owner).collect()
-    }
-
-    /// Whether a published group has a name that the tables of this one have no more.
-    pub(super) fn gives_up_a_name(&self, published: GroupId, group: &Group) -> bool {
-        let rows = self.published.rows(published);
-        let mut rows = rows.iter();
-        rows.any(|row| names(group).all(|name| *name != *row.name))
+        let own = with_taken_over(group, takes_over);
+        let now: HashSet<&str> = names(group).collect();
+        let has_another = |id: &GroupId| {
+            let rows = self.published.rows(*id);
+            rows.iter().any(|row| !now.contains(&*row.name))
+        };
+        Exchanged {
+            taken_from: self.owners(group, &own).map(|(_, owner)| owner).collect(),
+            given_up_by: own.iter().copied().filter(has_another).collect(),
+        }
     }
 
     /// Whether a group, or what it takes over, is of the tables that a run is about.
@@ -266,6 +269,12 @@ impl Planner {
             .filter(|id| self.published.has(*id))
             .collect()
     }
+}
+
+/// A group with those that it takes over.
+fn with_taken_over(group: &Group, takes_over: &[GroupId]) -> HashSet<GroupId> {
+    let own = GroupId::from(group.key);
+    takes_over.iter().copied().chain([own]).collect()
 }
 
 /// The names that a group's tables may have.

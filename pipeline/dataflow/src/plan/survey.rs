@@ -1,13 +1,13 @@
 //! The survey: which groups of a layout differ from what is published. Of the others nothing is
 //! kept, and of those that are as they were laid out only their places.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use limn_lake::reach::is_within;
 use limn_lake::{Group, GroupKind, Outline};
 
 use super::arranged::Arranged;
-use super::cuts::{Changed, Cuts, Room};
+use super::cuts::{Changed, Cuts};
 use super::names::Names;
 use super::planner::Planner;
 use super::sides::Differ;
@@ -126,13 +126,8 @@ impl<'a> Survey<'a> {
             }
         }
         let at = self.changed.len();
-        let taken_from = self.planner.taken_from(group, &takes_over);
-        self.names.take(at, taken_from);
-        for published in takes_over.iter().chain([&id]) {
-            if self.planner.gives_up_a_name(*published, group) {
-                self.names.give_up(at, *published);
-            }
-        }
+        let exchanged = self.planner.exchanged(group, &takes_over);
+        self.names.take_in(at, exchanged);
         self.changed.push(changed);
         self.found.to_do.push(ToDo {
             group: match arranged.is_as_laid_out {
@@ -189,25 +184,41 @@ impl<'a> Survey<'a> {
         if !self.planner.is_uniform {
             self.found.restated = self.held.into_groups();
         }
-        let to_do = std::mem::take(&mut self.found.to_do);
-        self.found.to_do = cut(self.planner.room(), to_do, self.changed, &self.names);
+        let cuts = Cuts::new(self.planner.room(), &self.changed);
+        let first_of = self.names.exchanged();
+        match first_of.is_empty() {
+            true => cut(cuts, &mut self.found.to_do, self.changed),
+            false => {
+                let to_do = std::mem::take(&mut self.found.to_do);
+                self.found.to_do = cut_together(cuts, to_do, self.changed, &first_of);
+            }
+        }
         self.found.to_do.shrink_to_fit();
         Ok(self.found)
     }
 }
 
-/// Groups in the order of their epochs, with the places where epochs begin. Groups that exchange
-/// names come together: a reader, and a run after one that was killed between two epochs, must not
-/// find one name given away and not yet given up.
-fn cut(room: Room, to_do: Vec<ToDo>, changed: Vec<Changed>, names: &Names) -> Vec<ToDo> {
-    let mut cuts = Cuts::new(room, &changed);
-    let first_of = names.exchanged();
-    let first_of = |at: usize| first_of.get(&at).copied().unwrap_or(at);
+/// Marks where epochs begin.
+fn cut(mut cuts: Cuts, to_do: &mut [ToDo], changed: Vec<Changed>) {
+    for (to_do, changed) in to_do.iter_mut().zip(changed) {
+        to_do.begins = cuts.begins(changed);
+    }
+}
+
+/// The same where groups exchange names, of which `first_of` says the first: they come together. A
+/// reader, and a run after one that was killed between two epochs, must not find a name given away
+/// and not yet given up.
+fn cut_together(
+    mut cuts: Cuts,
+    to_do: Vec<ToDo>,
+    changed: Vec<Changed>,
+    first_of: &HashMap<usize, usize>,
+) -> Vec<ToDo> {
     let mut all: Vec<(usize, ToDo, Changed)> = to_do
         .into_iter()
         .zip(changed)
         .enumerate()
-        .map(|(at, (to_do, changed))| (first_of(at), to_do, changed))
+        .map(|(at, (to_do, changed))| (first_of.get(&at).copied().unwrap_or(at), to_do, changed))
         .collect();
     all.sort_by_key(|(first, ..)| *first);
     for together in all.chunk_by_mut(|a, b| a.0 == b.0) {

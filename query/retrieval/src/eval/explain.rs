@@ -190,6 +190,9 @@ impl Standing {
             (Some(words), Some(meaning)) if words < meaning => {
                 format!("by words it is number {words}, by meaning only {meaning}")
             }
+            _ if is_first_by_words => {
+                format!("by words it stands before '{of_first}', by meaning behind it")
+            }
             (Some(words), Some(meaning)) if meaning < words => format!(
                 "by meaning it is number {meaning}, by words only {words}: others have them in fields that count more, or more often"
             ),

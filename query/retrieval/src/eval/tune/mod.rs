@@ -189,7 +189,7 @@ fn too_few(usable: usize, left_out: LeftOut) -> RetrievalError {
     let reasons = [
         (
             left_out.all_contradicting,
-            "contradict themselves: their tables are said to be right, and wrong as well",
+            "contradict themselves: their tables are said to be right, and wrong or none as well",
         ),
         (
             left_out.without_tables - left_out.all_contradicting,

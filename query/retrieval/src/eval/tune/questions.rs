@@ -57,7 +57,7 @@ pub struct LeftOut {
     /// Questions of which no table is known to be right: none answers them, or all that is said of
     /// them are tables that are wrong, or contradicts itself.
     pub without_tables: usize,
-    /// Those of them of which a table was said to be right, and wrong as well.
+    /// Those of them of which a table was said to be right, and wrong or none as well.
     pub all_contradicting: usize,
     /// Questions none of whose tables the index has.
     pub not_in_index: usize,
