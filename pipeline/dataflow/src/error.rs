@@ -68,7 +68,7 @@ pub enum PipelineError {
         /// Tables of the lake in the index.
         tables: u64,
     },
-    /// The run was stopped while it listed and planned.
+    /// The run was stopped while it listed and planned, or before a first epoch was begun.
     #[error("stopped before anything was read: the index is as it was")]
     Stopped,
     /// Processes of the cluster did not come.

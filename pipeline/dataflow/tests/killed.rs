@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use common::narrated::everything;
 use common::{Lab, Watched};
-use limn_models::Embedder;
+use limn_models::{Embedder, HashedWords};
 
 const TABLES: usize = 40;
 
@@ -83,4 +84,66 @@ async fn a_short_run_keeps_nothing() {
     assert!(lab.index.store.counts().put < 100);
     let mut listing = lab.index.store.list("cache");
     assert!(futures::StreamExt::next(&mut listing).await.is_none());
+}
+
+const PAIRS: usize = 6;
+
+/// Pairs of tables in folders; epochs hold one object each where nothing keeps more together.
+async fn pairs() -> Lab {
+    let mut lab = Lab::new();
+    lab.options.workers = 1;
+    lab.options.embed_threads = 1;
+    lab.options.epoch_objects = 1;
+    for pair in 0..PAIRS {
+        let text = format!("name{pair},age{pair}\nAnn,3\n");
+        lab.put(&format!("d{pair}/staff.csv"), &text).await;
+        let text = format!("city{pair}\theight{pair}\nBern\t540\n");
+        lab.put(&format!("d{pair}/staff.tsv"), &text).await;
+    }
+    lab
+}
+
+/// The first of each pair goes, and the second takes its name.
+async fn exchange(lab: &Lab) {
+    for pair in 0..PAIRS {
+        lab.remove(&format!("d{pair}/staff.csv")).await;
+        let text = format!("city{pair}\triver{pair}\nBasel\tRhine\n");
+        lab.put(&format!("d{pair}/staff.tsv"), &text).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_killed_while_tables_take_names_of_others_leaves_nothing_that_no_table_has() {
+    let whole = pairs().await;
+    exchange(&whole).await;
+    whole.run().await;
+    let expected = everything(&whole).await;
+
+    let exchanged = pairs().await;
+    exchanged.run().await;
+    exchange(&exchanged).await;
+    let (texts, embedder) = counted(usize::MAX);
+    let report = exchanged.try_run(embedder).await.unwrap();
+    assert!(report.tables.removed > 0, "{report:?}");
+    assert_eq!(everything(&exchanged).await, expected);
+    assert!(
+        expected.iter().any(|text| text.starts_with("d0/staff ")),
+        "{expected:?}"
+    );
+
+    let mut snapshots = std::collections::BTreeSet::new();
+    for limit in 0..texts.load(Ordering::SeqCst) {
+        let lab = pairs().await;
+        lab.run().await;
+        exchange(&lab).await;
+        let (_, dying) = counted(limit);
+        lab.try_run(dying).await.unwrap_err();
+        everything(&lab).await;
+        snapshots.insert(lab.index.require_newest().await.unwrap().number);
+        lab.try_run(Arc::new(HashedWords)).await.unwrap();
+        assert_eq!(everything(&lab).await, expected, "killed at text {limit}");
+        lab.run_is_idle().await;
+    }
+    // Runs died before the first of their epochs, and behind several.
+    assert!(snapshots.len() > 2, "{snapshots:?}");
 }

@@ -10,9 +10,11 @@ use common::narrated::{
     dozen, everything, narrated, narrated_by, narrated_by_one, narration_count, narrations,
     records, shop,
 };
-use common::{Lab, Watched};
+use common::{Lab, Refusing, Watched};
 use limn_models::{Embedder, HashedWords};
 use limn_pipeline::{Narrate, NarrateWith, PipelineError};
+use limn_segment::IndexStore;
+use limn_store::Store;
 use tokio_util::sync::CancellationToken;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -318,6 +320,16 @@ async fn a_run_stopped_while_it_reads_publishes_what_is_under_way() {
     dozen(&lab).await;
     let error = lab.try_run(Arc::new(HashedWords)).await.unwrap_err();
     assert!(matches!(error, PipelineError::Stopped), "{error}");
+    assert!(lab.index.newest().await.unwrap().is_none());
+
+    // Stopped when all is planned: the index's store was just probed, and objects of that deleted.
+    let client = Arc::new(Refusing::default());
+    lab.index = IndexStore::new(Store::over(client.clone()));
+    lab.options.stop = CancellationToken::new();
+    client.stop_at_deletes(lab.options.stop.clone());
+    let error = lab.try_run(Arc::new(HashedWords)).await.unwrap_err();
+    assert!(matches!(error, PipelineError::Stopped), "{error}");
+    assert!(lab.options.stop.is_cancelled());
     assert!(lab.index.newest().await.unwrap().is_none());
 
     // Stopped when the first texts are embedded: of the epochs, in each of which a process has one

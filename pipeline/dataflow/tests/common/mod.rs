@@ -24,16 +24,22 @@ use object_store::{
     ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
-/// A store in memory that refuses to read some objects, and once to write some.
+/// A store in memory that refuses to read some objects, and once to write some, and may stop a run.
 #[derive(Debug, Default)]
 pub struct Refusing {
     inner: InMemory,
     refused: Mutex<HashSet<String>>,
     unwritable: Mutex<HashSet<String>>,
     took: Mutex<BTreeSet<String>>,
+    stop_at_deletes: Mutex<Option<CancellationToken>>,
 }
 
 impl Refusing {
+    /// The next object that is deleted stops this run.
+    pub fn stop_at_deletes(&self, run: CancellationToken) {
+        *self.stop_at_deletes.lock().unwrap() = Some(run);
+    }
+
     /// The next write of this object fails, after a while.
     pub fn refuse_write(&self, path: &str) {
         self.unwritable.lock().unwrap().insert(path.to_owned());
@@ -85,6 +91,9 @@ impl ObjectStore for Refusing {
         &self,
         paths: BoxStream<'static, Result<Path>>,
     ) -> BoxStream<'static, Result<Path>> {
+        if let Some(run) = self.stop_at_deletes.lock().unwrap().take() {
+            run.cancel();
+        }
         self.inner.delete_stream(paths)
     }
 
