@@ -126,6 +126,33 @@ fn a_text_is_added_listed_and_taken_back() {
 }
 
 #[test]
+fn texts_are_numbered_from_the_oldest() {
+    let desk = Desk::new();
+    for text in ["m: the first", "c: the second", "a: the third"] {
+        desk.change(&["add", "crm/churn", text]);
+    }
+    let numbered = || -> Vec<(u64, String)> {
+        let listed = desk.listed();
+        let of = |it: &Value| {
+            (
+                it["number"].as_u64().unwrap(),
+                it["text"].as_str().unwrap().to_owned(),
+            )
+        };
+        listed.iter().map(of).collect()
+    };
+    let of = |number: u64, text: &str| (number, text.to_owned());
+    let expected = [
+        of(1, "m: the first"),
+        of(2, "c: the second"),
+        of(3, "a: the third"),
+    ];
+    assert_eq!(numbered(), expected);
+    desk.change(&["remove", "crm/churn", "2"]);
+    assert_eq!(numbered(), [of(1, "m: the first"), of(2, "a: the third")]);
+}
+
+#[test]
 fn a_text_of_a_removed_table_can_be_taken_back() {
     let desk = Desk::new();
     for words in ["It counts customers.", "Ask Berta."] {
@@ -140,8 +167,8 @@ fn a_text_of_a_removed_table_can_be_taken_back() {
             .iter()
             .all(|it| it["tables"] == serde_json::json!([]))
     );
-    assert_eq!(listed[0]["text"], "Ask Berta.");
-    desk.change(&["remove", "crm/churn", "1"]);
+    assert_eq!(listed[1]["text"], "Ask Berta.");
+    desk.change(&["remove", "crm/churn", "2"]);
     assert_eq!(desk.listed().len(), 1);
     desk.write_churn();
     desk.index();

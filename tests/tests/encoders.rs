@@ -167,11 +167,34 @@ fn an_encoder_that_moved_is_named_and_another_is_refused() {
         &default,
         &["encoder:bert-3x64@", "all-MiniLM-L6-v2@", "--embedder /"],
     );
-    // A run from where it is now counts for the next ones.
-    let added = ground.folder.path().join("lake/added.csv");
-    fs::write(added, "word,meaning\nhypolimnion,the bottom of a lake\n").unwrap();
-    ground.index(&elsewhere, &[]).code_is(0);
+    // A run from where it is now counts for the next ones, though it finds nothing to do; but once.
+    let snapshot = |run: Run| run.ok()["snapshot"].as_u64().unwrap();
+    let moved = snapshot(ground.index(&elsewhere, &[]));
     assert!(ground.search(&[]).ok()["results"].is_array());
+    assert_eq!(snapshot(ground.index(&elsewhere, &[])), moved);
+}
+
+#[test]
+fn the_embedder_that_an_index_was_made_with_may_be_named_and_no_other() {
+    let folder = limn_tests::varied_index();
+    let index = folder.path().join("index");
+    let search = |embedder: &str| {
+        let index = text(&index);
+        limn(&[
+            "search",
+            QUESTION,
+            "--index",
+            index,
+            "--embedder",
+            embedder,
+            "--json",
+        ])
+    };
+    assert!(search("hashed-words").ok()["results"].is_array());
+    refused(
+        &search("all-MiniLM-L6-v2"),
+        &["'hashed-words", "not with all-MiniLM-L6-v2"],
+    );
 }
 
 #[test]

@@ -134,6 +134,9 @@ fn weights_are_kept_where_they_help_and_hold_until_they_are_taken_out() {
         .ok();
     assert_eq!(tuned["kept"], 2);
     assert_eq!(tuned["questions"], QUESTIONS);
+    // Found again, they are not published again.
+    let again = ground.tune("--questions", "questions.jsonl", &["--json"]);
+    assert_eq!((&again.ok()["kept"], ground.snapshot()), (&json!(2), 2));
     assert_eq!(tuned["weights"], dry["weights"]);
     assert!((tuned["own"]["hit_at_1"].as_f64().unwrap() - first).abs() < 1e-9);
     let gain = &tuned["gain"];
@@ -175,6 +178,35 @@ fn weights_are_kept_where_they_help_and_hold_until_they_are_taken_out() {
     assert_eq!(reset["results"], anew["results"]);
     let again = ground.run("tune", &["--reset", "--json"]).ok();
     assert_eq!(again, json!({"reset": false, "snapshot": null}));
+}
+
+#[test]
+fn a_file_that_an_evaluation_cannot_write_is_reported_before_it_and_the_questions_stay() {
+    let ground = Ground::new();
+    let at = |name: &str| ground.at(name);
+    let (questions, kept) = (at("questions.jsonl"), at("kept.jsonl"));
+    let eval = ["--questions", text(&questions)];
+    let before = fs::read_to_string(&questions).unwrap();
+    let nowhere = at("none/kept.jsonl");
+    for option in ["--save", "--features"] {
+        let link = format!("{}/../questions.jsonl", text(&at("lake")));
+        for (path, says) in [(&link[..], "holds the questions"), (text(&nowhere), option)] {
+            let refused = ground.run("eval", &[&eval[..], &[option, path]].concat());
+            refused.code_is(2);
+            assert!(
+                refused.stderr.contains(says) && refused.stdout.is_empty(),
+                "{refused:?}"
+            );
+        }
+        let written = ground.run("eval", &[&eval[..], &[option, text(&kept)]].concat());
+        written.code_is(0);
+        let lines = fs::read_to_string(&kept).unwrap().lines().count();
+        assert_eq!(lines, QUESTIONS, "{option}");
+    }
+    assert_eq!(fs::read_to_string(&questions).unwrap(), before);
+    ground.write("none.jsonl", "");
+    let none = ground.run("eval", &["--questions", text(&at("none.jsonl"))]);
+    assert!(!none.stdout.contains("mrr"), "{none:?}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod progress;
 mod skipped;
 mod table;
 mod text;
+mod whole_file;
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;

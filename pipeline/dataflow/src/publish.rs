@@ -32,7 +32,7 @@ use crate::published::Published;
 use crate::rebase::{Others, refusal};
 use crate::report::Failure;
 use crate::segments::{Outcome, ShardResult};
-use crate::settings::{ENCODER, IndexSettings};
+use crate::settings::{ENCODER, IndexSettings, encoder_of};
 
 /// How often a snapshot is rebased before a run gives up: others publish faster than it can.
 const REBASES: usize = 100;
@@ -328,6 +328,8 @@ impl Committer {
         let snapshot = state.snapshot.as_ref();
         let has_joins = snapshot.is_some_and(|it| it.joins.contains_key(&self.lake));
         let has_joins_as_wanted = has_joins == self.wants(joins).await;
+        let is_stored =
+            is_stored && (self.encoder.is_none() || self.encoder == snapshot.and_then(encoder_of));
         if settings.as_ref() != Some(&self.settings) || !is_stored || !has_joins_as_wanted {
             let nothing = Additions::default();
             self.publish(&mut state, &nothing, joins).await?;

@@ -167,7 +167,8 @@ pub struct Hit {
     pub exact: Vec<String>,
     /// The names of its copies in its lake: tables of equal content, which it stands for.
     pub copies: Vec<String>,
-    /// The join by which it comes right behind the first table, though others may score more.
+    /// The join with a table before it by which it comes right behind the first table, or behind
+    /// the first two, though others may score more.
     pub joined: Option<JoinedBy>,
     /// What made the table match, best first.
     pub blocks: Vec<Evidence>,

@@ -40,6 +40,13 @@ impl Tuned {
         }
     }
 
+    /// Whether these are the others, found again at another time.
+    #[must_use]
+    pub fn is_as(&self, other: &Tuned) -> bool {
+        let tuned_ms = other.tuned_ms;
+        Tuned { tuned_ms, ..*self } == *other
+    }
+
     /// What a snapshot keeps of them.
     ///
     /// # Errors

@@ -243,7 +243,14 @@ impl Wholes {
         let words = self.words.iter();
         let words = words.filter(|word| word.tables().any(|other| other == table));
         let words = words.map(|word| format!("value {}{}", word.written, place(&word.among_many)));
-        names.chain(values).chain(words).collect()
+        let mut found = Vec::new();
+        for whole in names.chain(values).chain(words) {
+            // A word in quotation marks is a value and a word.
+            if !found.contains(&whole) {
+                found.push(whole);
+            }
+        }
+        found
     }
 }
 

@@ -158,7 +158,7 @@ pub struct RunArgs {
     #[arg(help_heading = MORE, long, value_name = "BYTES", default_value_t = 16 << 20)]
     pub scan_budget: u64,
     /// Find a table by up to N values of each of its files, beyond those that it shows: names,
-    /// codes and ids, 3 to 9 bytes of the index each; or off [default: as the index remembers, at
+    /// codes and ids, 6 to 9 bytes of the index each; or off [default: as the index remembers, at
     /// first 1000000].
     #[arg(help_heading = MORE, long, value_name = "N", value_parser = number_of_values, env = "LIMN_VALUES")]
     pub values: Option<u32>,

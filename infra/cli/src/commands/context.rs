@@ -9,7 +9,7 @@ use limn_lake::{Contexts, TableName};
 use limn_models::EncoderFolder;
 use limn_node::Change;
 use limn_pipeline::{RunOptions, Scope};
-use limn_segment::{ContextRecord, IndexStore, REGISTERED, TableRecord};
+use limn_segment::{IndexStore, REGISTERED, TableRecord};
 use limn_store::Store;
 use serde::Serialize;
 
@@ -211,46 +211,40 @@ struct KnownText {
     error: Option<String>,
 }
 
-/// All texts: of each lake, by what they are about; registered ones are numbered.
+/// All texts: of each lake, by what they are about; registered ones first, numbered from the oldest.
 fn known_texts(rows: &[TableRecord]) -> Vec<KnownText> {
-    type Key<'a> = (&'a str, &'a str, bool, &'a str, &'a str);
-    let mut found: BTreeMap<Key<'_>, (Vec<&TableRecord>, &ContextRecord)> = BTreeMap::new();
+    type Key<'a> = (&'a str, &'a str, bool, &'a str);
+    let mut found: BTreeMap<Key<'_>, Vec<KnownText>> = BTreeMap::new();
     for row in rows {
         for context in &row.contexts {
             let about = context.registered_for.as_ref().unwrap_or(&row.name);
             let is_beside = context.source != REGISTERED;
-            let key: Key<'_> = (&row.lake, about, is_beside, &context.source, &context.text);
-            found
-                .entry(key)
-                .or_insert((Vec::new(), context))
-                .0
-                .push(row);
+            let says_nothing = context.text.trim().is_empty() && context.error.is_none();
+            // A text beside files that are no table describes none.
+            if says_nothing || is_beside && row.removed {
+                continue;
+            }
+            let key: Key<'_> = (&row.lake, about, is_beside, &context.source);
+            let texts = found.entry(key).or_default();
+            let at = texts.iter().position(|it| it.text == context.text);
+            let at = at.unwrap_or_else(|| {
+                texts.push(KnownText {
+                    about: about.to_owned(),
+                    lake: row.lake.clone(),
+                    number: (!is_beside).then_some(texts.len() + 1),
+                    source: context.source.clone(),
+                    tables: BTreeSet::new(),
+                    text: context.text.clone(),
+                    error: context.error.clone(),
+                });
+                texts.len() - 1
+            });
+            if !row.removed {
+                texts[at].tables.insert(row.name.clone());
+            }
         }
     }
-    let mut texts: Vec<KnownText> = Vec::with_capacity(found.len());
-    for ((lake, about, is_beside, source, text), (rows, context)) in found {
-        let says_nothing = text.trim().is_empty() && context.error.is_none();
-        // A text beside files that are no table describes none.
-        if says_nothing || is_beside && rows.iter().all(|row| row.removed) {
-            continue;
-        }
-        let number = match texts.last() {
-            _ if is_beside => None,
-            Some(last) if last.lake == lake && last.about == about => last.number.map(|it| it + 1),
-            _ => Some(1),
-        };
-        let live = rows.into_iter().filter(|row| !row.removed);
-        texts.push(KnownText {
-            about: about.to_owned(),
-            lake: lake.to_owned(),
-            number,
-            source: source.to_owned(),
-            tables: live.map(|row| row.name.clone()).collect(),
-            text: text.to_owned(),
-            error: context.error.clone(),
-        });
-    }
-    texts
+    found.into_values().flatten().collect()
 }
 
 /// The tables that a name means: that of this name; else those that have the file of this path.

@@ -71,12 +71,21 @@ pub async fn embedder_of(
         // One question is embedded sooner than a GPU is ready.
         return load(opened, Devices::default()).await;
     }
-    if let Some(folder) = &place.embedder {
-        bail!(
-            "the index was made with embedder '{id}', not by the encoder of {}: leave --embedder out, or index the lake again with `limn index --embedder {} --index` another",
-            folder.display(),
-            folder.display()
-        );
+    if let Some(given) = &place.embedder {
+        let given = given.display().to_string();
+        let is_own = match endpoint_embedder::made(id) {
+            true => given == endpoint_embedder::ENDPOINT,
+            false => known_name(id).is_ok_and(|name| name == given),
+        };
+        if !is_own {
+            let by = match folder_of(&given) {
+                Some(_) => "by the encoder of",
+                None => "with",
+            };
+            bail!(
+                "the index was made with embedder '{id}', not {by} {given}: leave --embedder out, or index the lake again with `limn index --embedder {given} --index` another"
+            );
+        }
     }
     if endpoint_embedder::made(id) {
         return endpoint_embedder::connect_to(id).await;

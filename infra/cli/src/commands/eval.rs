@@ -1,19 +1,17 @@
 //! `limn eval`: how often questions find their tables, compared with a saved run, and calibrated.
 
-use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use chrono::{SecondsFormat, Utc};
 use limn_models::{LanguageModel, ModelId};
 use limn_retrieval::eval::{
     Comparison, EvalOptions, EvalQuestion, Evaluation, Explanation, Graded, Grades, Interval,
-    KindShares, SavedQuestion, calibrate_judge, compare, evaluate, read_questions, read_saved,
-    write_saved,
+    KindShares, SavedQuestion, calibrate_judge, compare, evaluate, read_questions,
 };
 use limn_retrieval::judge::{Calibration, Measures};
 use limn_retrieval::{Grading, ScoredBy};
@@ -21,8 +19,8 @@ use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::EvalArgs;
+use crate::commands::eval_files::{Named, read, saved_run};
 use crate::commands::explained::{explained, print as print_explained};
-use crate::commands::features::save_features;
 use crate::commands::judge::{self, Cost};
 use crate::commands::search::TUNED;
 use crate::commands::{joins_of, language_model, open_searcher, print_json, query, sets};
@@ -60,12 +58,18 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     let bar =
         model.map(|_| QuestionBar::start("judged", Arc::clone(&options.progress), questions.len()));
     let start = Instant::now();
-    let (explains, keeps) = (args.explain, args.features.clone());
+    let begin = |path: &Option<PathBuf>, option| {
+        let named = path.as_deref();
+        named.map(|path| Named::begin(path, option, &args.questions))
+    };
+    let saves = begin(&args.save, "--save").transpose()?;
+    let keeps = begin(&args.features, "--features").transpose()?;
+    let explains = args.explain;
     let evaluating = tokio::task::spawn_blocking(move || {
         let (evaluation, run) = evaluate(&searcher, &questions, &options)?;
         let explained = explains.then(|| explained(&searcher, &questions, &run, &options));
-        if let Some(path) = keeps {
-            save_features(&path, &searcher, &questions, &options)?;
+        if let Some(file) = keeps {
+            file.keep_features(&searcher, &questions, &options)?;
         }
         anyhow::Ok((evaluation, run, explained.transpose()?))
     });
@@ -74,8 +78,8 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
         bar.finish();
     }
     let (evaluation, run, explained) = evaluating??;
-    if let Some(path) = &args.save {
-        save(path, &run)?;
+    if let Some(file) = saves {
+        file.keep_run(&run)?;
     }
     let misses = misses(&run);
     let is_found = !run.is_empty() && explained.as_ref().is_some_and(Vec::is_empty);
@@ -113,13 +117,6 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
         print(&report)?;
     }
     Ok(Outcome::Done)
-}
-
-/// A run that was saved, and the file's name.
-fn saved_run(path: &Path) -> anyhow::Result<(Vec<SavedQuestion>, String)> {
-    let text = read(path, "the saved run", "--against")?;
-    let path = path.display().to_string();
-    Ok((read_saved(&text, &path)?, path))
 }
 
 /// How an evaluated run differs from one that was saved.
@@ -191,19 +188,6 @@ fn misses(run: &[SavedQuestion]) -> Vec<Miss> {
 
 fn first(names: &[String]) -> &[String] {
     &names[..names.len().min(SHOWN)]
-}
-
-/// Reads a file that a flag names.
-pub fn read(path: &Path, what: &str, flag: &str) -> anyhow::Result<String> {
-    fs::read_to_string(path)
-        .with_context(|| format!("cannot read {what} {}", path.display()))
-        .map_err(|error| anyhow::anyhow!("{error:#}; check {flag}"))
-}
-
-fn save(path: &Path, run: &[SavedQuestion]) -> anyhow::Result<()> {
-    fs::write(path, write_saved(run)?)
-        .with_context(|| format!("cannot write {}", path.display()))
-        .map_err(|error| anyhow::anyhow!("{error:#}; check --save"))
 }
 
 /// How to ask: with a model, as many questions at once as it wants prompts, so that its batches
@@ -311,7 +295,13 @@ fn check_replaces(folder: &Path, model: &ModelId, questions: usize) -> anyhow::R
 fn print(report: &Report) -> io::Result<()> {
     let evaluation = &report.evaluation;
     let mut out = io::stdout().lock();
-    writeln!(out, "{} questions", evaluation.questions)?;
+    writeln!(out, "{}", plural(evaluation.questions as u64, "question"))?;
+    if evaluation.questions == 0 {
+        return report
+            .notes
+            .iter()
+            .try_for_each(|note| writeln!(out, "note: {note}"));
+    }
     if !evaluation.k.is_empty() {
         writeln!(out, "{:>5} {:>8} {:>8} {:>8}", "k", "hit", "recall", "full")?;
     }

@@ -23,7 +23,7 @@ use crate::Outcome;
 use crate::args::{
     EncoderPlace, EvalArgs, JudgeArg, PartsArg, SearchArgs, SearchOptions, TableCount,
 };
-use crate::commands::eval::read;
+use crate::commands::eval_files::read;
 use crate::commands::search::{print, say_nothing_under};
 use crate::commands::{embedder_of, known, language_model, newest, print_json, query};
 use crate::progress::{Waiting, say};

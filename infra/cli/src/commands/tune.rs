@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::Outcome;
 use crate::args::TuneArgs;
-use crate::commands::eval::read;
+use crate::commands::eval_files::read;
 use crate::commands::{newest, open_searcher, print_json};
 use crate::progress::{QuestionBar, say};
 use crate::text::{plural, seconds};
@@ -126,6 +126,9 @@ async fn fit(args: TuneArgs) -> anyhow::Result<Outcome> {
     }
     let searcher = open_searcher(&args.index.index, &args.encoder).await?;
     let had_some = !searcher.snapshot().ranking.is_null();
+    // What cannot be used is replaced.
+    let known = Tuned::of(searcher.snapshot()).ok().flatten();
+    let known = known.map(|it| (it, searcher.snapshot().number));
     let options = TuningOptions {
         splits: args.splits,
         seed: args.seed,
@@ -140,8 +143,13 @@ async fn fit(args: TuneArgs) -> anyhow::Result<Outcome> {
         true => {
             let now = Utc::now().timestamp_millis();
             let tuned = Tuned::now(tuning.weights, tuning.questions, tuning.gain, now);
-            let index = IndexStore::open(&args.index.index)?;
-            Some(index.put_ranking(&tuned.to_json()?).await?)
+            match known.filter(|(known, _)| tuned.is_as(known)) {
+                Some((_, snapshot)) => Some(snapshot),
+                None => {
+                    let index = IndexStore::open(&args.index.index)?;
+                    Some(index.put_ranking(&tuned.to_json()?).await?)
+                }
+            }
         }
         false => None,
     };
