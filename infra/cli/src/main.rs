@@ -11,7 +11,6 @@ mod progress;
 mod skipped;
 mod table;
 mod text;
-mod whole_file;
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;

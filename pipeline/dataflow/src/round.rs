@@ -69,9 +69,6 @@ impl Round {
         let (epochs, mut account) = self.all_planned(plan, planned, part).await?;
         let epochs = (epochs, askers);
         let (driven, followers) = self.drive(epochs, kept, &mut account).await?;
-        if driven.left > 0 && self.opened.stages.committer.snapshot_number().await == 0 {
-            return Err(PipelineError::Stopped);
-        }
         let narrated = self.narrated(&followers);
         let mut stopped = self.is_cut_short(driven.left, &narrated, &mut account.notes);
         self.note_what_was_published(&driven.published, &narrated, &mut account);

@@ -37,13 +37,23 @@ pub async fn index_lake(
     let (cluster, scope) = (options.cluster.clone(), options.scope.clone());
     let mut session = Session::new(lake, index, embedder, options);
     let part = async {
-        let report = session.look(scope, progress).await?;
+        let report = session.carry_out(scope, progress).await?;
         session.end().await?;
         Ok(report)
     };
-    match cluster {
+    let report = match cluster {
         Some(cluster) => cluster.run(part, |report: &Report| report.stopped).await,
         None => part.await,
+    };
+    unless_nothing(report?)
+}
+
+/// A report, unless the run was stopped before anything was read and there is no index.
+fn unless_nothing(report: Report) -> Result<Report, PipelineError> {
+    let is_read = report.objects.read > 0 || !report.failures.is_empty();
+    match report.stopped && report.snapshot == 0 && !is_read {
+        true => Err(PipelineError::Stopped),
+        false => Ok(report),
     }
 }
 
@@ -139,6 +149,14 @@ impl Session {
     /// # Errors
     /// Those of [`index_lake`]; a second round in a cluster. The session can go on after each.
     pub async fn look(
+        &mut self,
+        scope: Scope,
+        progress: Arc<Progress>,
+    ) -> Result<Report, PipelineError> {
+        unless_nothing(self.carry_out(scope, progress).await?)
+    }
+
+    async fn carry_out(
         &mut self,
         scope: Scope,
         progress: Arc<Progress>,

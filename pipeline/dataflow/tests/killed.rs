@@ -101,7 +101,8 @@ async fn files() -> Lab {
     lab
 }
 
-/// Beside each file comes a folder that takes its name, and the file's table has another from now on.
+/// Beside each file comes a folder that takes its name, and the file's table has another from now
+/// on.
 async fn exchange(lab: &Lab) {
     for file in FILES {
         let text = format!("city of {file},river{file}\nBasel,Rhine\n");

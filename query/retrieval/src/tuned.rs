@@ -40,11 +40,10 @@ impl Tuned {
         }
     }
 
-    /// Whether these are the others, found again at another time.
+    /// Whether the same weights were fitted to as many questions.
     #[must_use]
     pub fn is_as(&self, other: &Tuned) -> bool {
-        let tuned_ms = other.tuned_ms;
-        Tuned { tuned_ms, ..*self } == *other
+        self.weights == other.weights && self.questions == other.questions
     }
 
     /// What a snapshot keeps of them.

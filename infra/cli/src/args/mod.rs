@@ -295,8 +295,9 @@ pub struct IndexPlace {
 /// Where the encoder is that made an index.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct EncoderPlace {
-    /// The folder of the encoder that made the index, where it is no longer where it was [default:
-    /// LIMN_EMBEDDER if it names a folder, else as the index remembers it]
+    /// The folder of the encoder that made the index, where it is no longer where it was; no other
+    /// embedder than the index's can be named [default: LIMN_EMBEDDER if it names a folder, else as
+    /// the index remembers it]
     #[arg(help_heading = MORE, long, value_name = "FOLDER")]
     pub embedder: Option<std::path::PathBuf>,
 }

@@ -211,7 +211,8 @@ struct KnownText {
     error: Option<String>,
 }
 
-/// All texts: of each lake, by what they are about; registered ones first, numbered from the oldest.
+/// All texts: of each lake, by what they are about; registered ones first, numbered from the
+/// oldest.
 fn known_texts(rows: &[TableRecord]) -> Vec<KnownText> {
     type Key<'a> = (&'a str, &'a str, bool, &'a str);
     let mut found: BTreeMap<Key<'_>, Vec<KnownText>> = BTreeMap::new();

@@ -66,31 +66,41 @@ pub async fn embedder_of(
     place: &EncoderPlace,
 ) -> anyhow::Result<Arc<dyn Embedder>> {
     let id = &snapshot.embedder;
+    if let Some(given) = &place.embedder {
+        check_is_of(id, &given.display().to_string())?;
+    }
     if EncoderFolder::made(id) {
         let opened = find(snapshot, place).await?;
         // One question is embedded sooner than a GPU is ready.
         return load(opened, Devices::default()).await;
     }
-    if let Some(given) = &place.embedder {
-        let given = given.display().to_string();
-        let is_own = match endpoint_embedder::made(id) {
-            true => given == endpoint_embedder::ENDPOINT,
-            false => known_name(id).is_ok_and(|name| name == given),
-        };
-        if !is_own {
-            let by = match folder_of(&given) {
-                Some(_) => "by the encoder of",
-                None => "with",
-            };
-            bail!(
-                "the index was made with embedder '{id}', not {by} {given}: leave --embedder out, or index the lake again with `limn index --embedder {given} --index` another"
-            );
-        }
-    }
     if endpoint_embedder::made(id) {
         return endpoint_embedder::connect_to(id).await;
     }
     embedder(&known_name(id)?, None, Devices::default()).await
+}
+
+/// Whether `--embedder` may name this where an index was made with the embedder of `id`. Which
+/// encoder lies in a folder is seen when it is opened.
+fn check_is_of(id: &str, given: &str) -> anyhow::Result<()> {
+    let folder = folder_of(given);
+    let is_own = if EncoderFolder::made(id) {
+        folder.is_some() || !is_known(given)
+    } else if endpoint_embedder::made(id) {
+        given == endpoint_embedder::ENDPOINT
+    } else {
+        known_name(id).is_ok_and(|name| name == given)
+    };
+    if !is_own {
+        let by = match folder {
+            Some(_) => "by the encoder of",
+            None => "with",
+        };
+        bail!(
+            "the index was made with embedder '{id}', not {by} {given}: leave --embedder out, or index the lake again with `limn index --embedder {given} --index` another"
+        );
+    }
+    Ok(())
 }
 
 /// What `--embedder` calls the embedder of a snapshot. The folder of an encoder is one that holds
@@ -132,10 +142,15 @@ pub fn given_place(embedder: &str) -> EncoderPlace {
     }
 }
 
+/// Whether it is a name of limn's own.
+fn is_known(name: &str) -> bool {
+    name == endpoint_embedder::ENDPOINT || ModelStore::card(name).is_ok()
+}
+
 /// The folder that a name means: one that is no model's name and is a path or is there.
 pub fn folder_of(name: &str) -> Option<&Path> {
     let path = Path::new(name);
-    let is_known = name == endpoint_embedder::ENDPOINT || ModelStore::card(name).is_ok();
+    let is_known = is_known(name);
     let is_path = path.components().count() > 1 || name.starts_with('.') || path.is_dir();
     (!is_known && !name.contains("://") && is_path).then_some(path)
 }

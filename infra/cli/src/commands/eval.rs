@@ -11,7 +11,7 @@ use chrono::{SecondsFormat, Utc};
 use limn_models::{LanguageModel, ModelId};
 use limn_retrieval::eval::{
     Comparison, EvalOptions, EvalQuestion, Evaluation, Explanation, Graded, Grades, Interval,
-    KindShares, SavedQuestion, calibrate_judge, compare, evaluate, read_questions,
+    KindShares, SavedQuestion, calibrate_judge, compare, evaluate, read_questions, write_saved,
 };
 use limn_retrieval::judge::{Calibration, Measures};
 use limn_retrieval::{Grading, ScoredBy};
@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::EvalArgs;
-use crate::commands::eval_files::{Named, read, saved_run};
+use crate::commands::eval_files::{Named, features_text, is_same, read, saved_run};
 use crate::commands::explained::{explained, print as print_explained};
 use crate::commands::judge::{self, Cost};
 use crate::commands::search::TUNED;
@@ -44,6 +44,7 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
         return sets::eval(args, questions).await;
     }
     let saved = args.against.as_deref().map(saved_run).transpose()?;
+    let (saves, keeps) = kept_files(&args)?;
     let searcher = open_searcher(&args.index.index, &args.encoder).await?;
     let judging = judge::open(&args.options.judging, &args.model).await?;
     let mut query = query("", 1, &args.options)?;
@@ -58,28 +59,23 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     let bar =
         model.map(|_| QuestionBar::start("judged", Arc::clone(&options.progress), questions.len()));
     let start = Instant::now();
-    let begin = |path: &Option<PathBuf>, option| {
-        let named = path.as_deref();
-        named.map(|path| Named::begin(path, option, &args.questions))
-    };
-    let saves = begin(&args.save, "--save").transpose()?;
-    let keeps = begin(&args.features, "--features").transpose()?;
     let explains = args.explain;
     let evaluating = tokio::task::spawn_blocking(move || {
         let (evaluation, run) = evaluate(&searcher, &questions, &options)?;
         let explained = explains.then(|| explained(&searcher, &questions, &run, &options));
-        if let Some(file) = keeps {
-            file.keep_features(&searcher, &questions, &options)?;
-        }
-        anyhow::Ok((evaluation, run, explained.transpose()?))
+        let features = keeps.map(|file| (file, features_text(&searcher, &questions, &options)));
+        anyhow::Ok((evaluation, run, explained.transpose()?, features))
     });
     let evaluating = evaluating.await;
     if let Some(bar) = bar {
         bar.finish();
     }
-    let (evaluation, run, explained) = evaluating??;
+    let (evaluation, run, explained, features) = evaluating??;
     if let Some(file) = saves {
-        file.keep_run(&run)?;
+        file.keep(&write_saved(&run)?)?;
+    }
+    if let Some((file, text)) = features {
+        file.keep(&text?)?;
     }
     let misses = misses(&run);
     let is_found = !run.is_empty() && explained.as_ref().is_some_and(Vec::is_empty);
@@ -88,15 +84,13 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
         None => None,
     };
     let mut notes = judging.notes;
-    if is_tuned {
-        notes.push(format!("tables are {TUNED}"));
-    }
-    if is_found {
-        notes.push(NONE_MISSED.to_owned());
-    }
-    if explained.is_some() && judging.judge.is_some() {
-        notes.push(EXPLAINED_UNJUDGED.to_owned());
-    }
+    let is_unjudged = explained.is_some() && judging.judge.is_some();
+    let said = [
+        is_tuned.then(|| format!("tables are {TUNED}")),
+        is_found.then(|| NONE_MISSED.to_owned()),
+        is_unjudged.then(|| EXPLAINED_UNJUDGED.to_owned()),
+    ];
+    notes.extend(said.into_iter().flatten());
     notes.extend(missing_note(&evaluation));
     let judge = judging.judge.as_ref().map(|judge| {
         let (remarks, failure) = judge.notes();
@@ -117,6 +111,22 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
         print(&report)?;
     }
     Ok(Outcome::Done)
+}
+
+/// The files of `--save` and `--features`.
+fn kept_files(args: &EvalArgs) -> anyhow::Result<(Option<Named>, Option<Named>)> {
+    let open =
+        |path: &Option<PathBuf>, option| Named::open(path.as_deref(), option, &args.questions);
+    let files = (
+        open(&args.save, "--save")?,
+        open(&args.features, "--features")?,
+    );
+    if let (Some(saved), Some(features)) = (&args.save, &args.features)
+        && is_same(saved, features)
+    {
+        bail!("--save and --features name one file; choose another for one of them");
+    }
+    Ok(files)
 }
 
 /// How an evaluated run differs from one that was saved.
@@ -296,12 +306,6 @@ fn print(report: &Report) -> io::Result<()> {
     let evaluation = &report.evaluation;
     let mut out = io::stdout().lock();
     writeln!(out, "{}", plural(evaluation.questions as u64, "question"))?;
-    if evaluation.questions == 0 {
-        return report
-            .notes
-            .iter()
-            .try_for_each(|note| writeln!(out, "note: {note}"));
-    }
     if !evaluation.k.is_empty() {
         writeln!(out, "{:>5} {:>8} {:>8} {:>8}", "k", "hit", "recall", "full")?;
     }
@@ -314,14 +318,16 @@ fn print(report: &Report) -> io::Result<()> {
             100.0 * shares.full
         )?;
     }
-    writeln!(
-        out,
-        "mrr {:.3}; {:.0} questions/s; latency p50 {:.1} ms, p99 {:.1} ms",
-        evaluation.mrr,
-        evaluation.questions_per_s,
-        evaluation.latency_ms.p50,
-        evaluation.latency_ms.p99
-    )?;
+    if evaluation.questions > 0 {
+        writeln!(
+            out,
+            "mrr {:.3}; {:.0} questions/s; latency p50 {:.1} ms, p99 {:.1} ms",
+            evaluation.mrr,
+            evaluation.questions_per_s,
+            evaluation.latency_ms.p50,
+            evaluation.latency_ms.p99
+        )?;
+    }
     for (kind, shares) in &evaluation.kinds {
         print_kind(&mut out, kind, shares)?;
     }

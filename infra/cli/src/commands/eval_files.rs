@@ -1,18 +1,13 @@
 //! The files that `limn eval` reads and writes: runs, and what weights of the ranking are learned
 //! from.
 
-use std::fmt::Display;
-use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use limn_retrieval::Searcher;
-use limn_retrieval::eval::{
-    EvalOptions, EvalQuestion, SavedQuestion, features, read_saved, write_saved,
-};
-
-use crate::whole_file::WholeFile;
+use limn_retrieval::eval::{EvalOptions, EvalQuestion, SavedQuestion, features, read_saved};
 
 /// Reads a file that a flag names.
 pub fn read(path: &Path, what: &str, flag: &str) -> anyhow::Result<String> {
@@ -33,82 +28,82 @@ pub fn saved_run(path: &Path) -> anyhow::Result<(Vec<SavedQuestion>, String)> {
 pub struct Named {
     path: PathBuf,
     option: &'static str,
-    file: WholeFile,
+    file: File,
 }
 
 impl Named {
-    /// Begins a file, before there is anything to write.
+    /// Opens a file where an option names one, before there is anything to write: what cannot be
+    /// written is known at once. What it holds stays until then.
     ///
     /// # Errors
     /// It cannot be written, or is the one that holds the `questions`.
-    pub fn begin(path: &Path, option: &'static str, questions: &Path) -> anyhow::Result<Named> {
-        let is_same = |it: PathBuf| {
-            questions
-                .canonicalize()
-                .is_ok_and(|questions| it == questions)
+    pub fn open(
+        path: Option<&Path>,
+        option: &'static str,
+        questions: &Path,
+    ) -> anyhow::Result<Option<Named>> {
+        let Some(path) = path else {
+            return Ok(None);
         };
-        if path.canonicalize().is_ok_and(is_same) {
-            bail!(
-                "{option} {} holds the questions; choose another file",
-                path.display()
-            );
+        if is_same(path, questions) {
+            let path = path.display();
+            bail!("{option} {path} holds the questions; choose another file");
         }
-        let file = WholeFile::begin(path);
+        let mut options = File::options();
+        options.write(true).create(true).truncate(false);
+        let file = options.open(path);
         let file = file.map_err(|error| unwritten(path, option, error))?;
-        Ok(Named {
+        Ok(Some(Named {
             path: path.to_owned(),
             option,
             file,
-        })
+        }))
     }
 
-    /// Writes all of it.
-    fn write(
-        self,
-        write: impl FnOnce(&mut BufWriter<std::fs::File>) -> anyhow::Result<io::Result<()>>,
-    ) -> anyhow::Result<()> {
-        let failed = |error| unwritten(&self.path, self.option, error);
-        let mut file = BufWriter::new(self.file.open().map_err(failed)?);
-        write(&mut file)?.map_err(failed)?;
-        file.flush().map_err(failed)?;
-        self.file.keep().map_err(failed)
-    }
-
-    /// Keeps a run.
+    /// Puts this in the place of what the file holds.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn keep_run(self, run: &[SavedQuestion]) -> anyhow::Result<()> {
-        self.write(|file| Ok(file.write_all(write_saved(run)?.as_bytes())))
-    }
-
-    /// Keeps the candidates of each question with their features.
-    ///
-    /// # Errors
-    /// A question cannot be asked, or they cannot be written.
-    pub fn keep_features(
-        self,
-        searcher: &Searcher,
-        questions: &[EvalQuestion],
-        options: &EvalOptions,
-    ) -> anyhow::Result<()> {
-        let names = searcher.names();
-        self.write(|file| {
-            for question in questions {
-                let kept = features(searcher, &names, question, &options.query)?;
-                let written = writeln!(file, "{}", serde_json::to_string(&kept)?);
-                if written.is_err() {
-                    return Ok(written);
-                }
-            }
-            Ok(Ok(()))
-        })
+    pub fn keep(mut self, text: &str) -> anyhow::Result<()> {
+        // Devices and pipes have no length.
+        let is_plain = self.file.metadata().is_ok_and(|it| it.is_file());
+        let cleared = if is_plain {
+            self.file.set_len(0)
+        } else {
+            Ok(())
+        };
+        let written = cleared.and_then(|()| self.file.write_all(text.as_bytes()));
+        written.map_err(|error| unwritten(&self.path, self.option, error))
     }
 }
 
-fn unwritten(path: &Path, option: &str, error: impl Display) -> anyhow::Error {
-    anyhow!(
-        "{} cannot be written: {error}; check {option}",
-        path.display()
-    )
+/// Whether two paths lead to one file.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    let other = other.canonicalize();
+    one.canonicalize()
+        .is_ok_and(|one| other.is_ok_and(|other| one == other))
+}
+
+/// The candidates of each question with their features, one question a line.
+///
+/// # Errors
+/// A question cannot be asked.
+pub fn features_text(
+    searcher: &Searcher,
+    questions: &[EvalQuestion],
+    options: &EvalOptions,
+) -> anyhow::Result<String> {
+    let names = searcher.names();
+    let mut text = String::new();
+    for question in questions {
+        let kept = features(searcher, &names, question, &options.query)?;
+        text.push_str(&serde_json::to_string(&kept)?);
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+fn unwritten(path: &Path, option: &str, error: io::Error) -> anyhow::Error {
+    let path = path.display();
+    anyhow!("{path} cannot be written: {error}; check {option}")
 }

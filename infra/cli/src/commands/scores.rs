@@ -4,11 +4,18 @@ use limn_retrieval::{Hit, Share};
 
 use crate::text::one_line;
 
+/// Less is 0.000 as it is printed.
+const SHOWN: f32 = 0.0005;
+
 /// The lines that say why a table has its score, and its place where it joins one before it.
 pub fn lines(hit: &Hit) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     if !hit.shares.is_empty() {
-        let terms: Vec<String> = hit.shares.iter().map(term).collect();
+        let counting = hit.shares.iter().filter(|it| it.contribution >= SHOWN);
+        let mut terms: Vec<String> = counting.map(term).collect();
+        if terms.is_empty() {
+            terms.push("nothing".to_owned());
+        }
         lines.push(format!("score {:.3} = {}", hit.score, terms.join(" + ")));
     }
     if let Some(joined) = &hit.joined {

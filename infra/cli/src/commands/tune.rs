@@ -128,7 +128,7 @@ async fn fit(args: TuneArgs) -> anyhow::Result<Outcome> {
     let had_some = !searcher.snapshot().ranking.is_null();
     // What cannot be used is replaced.
     let known = Tuned::of(searcher.snapshot()).ok().flatten();
-    let known = known.map(|it| (it, searcher.snapshot().number));
+    let known = known.map(|it| (it, searcher.snapshot().ranking.clone()));
     let options = TuningOptions {
         splits: args.splits,
         seed: args.seed,
@@ -143,13 +143,13 @@ async fn fit(args: TuneArgs) -> anyhow::Result<Outcome> {
         true => {
             let now = Utc::now().timestamp_millis();
             let tuned = Tuned::now(tuning.weights, tuning.questions, tuning.gain, now);
-            match known.filter(|(known, _)| tuned.is_as(known)) {
-                Some((_, snapshot)) => Some(snapshot),
-                None => {
-                    let index = IndexStore::open(&args.index.index)?;
-                    Some(index.put_ranking(&tuned.to_json()?).await?)
-                }
-            }
+            // The same ones are published no second time.
+            let ranking = match known.filter(|(known, _)| tuned.is_as(known)) {
+                Some((_, ranking)) => ranking,
+                None => tuned.to_json()?,
+            };
+            let index = IndexStore::open(&args.index.index)?;
+            Some(index.put_ranking(&ranking).await?)
         }
         false => None,
     };

@@ -16,10 +16,10 @@ use limn_sql::written::{as_plain, cells_of, plain};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
+use tempfile::NamedTempFile;
 
 use crate::progress::say;
 use crate::text::{one_line, plural};
-use crate::whole_file::WholeFile;
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,13 +62,11 @@ impl Format {
 
 /// Writes all rows, and says how many. The file is there once it is whole.
 pub async fn write(format: Format, path: &Path, answer: &mut Answer) -> anyhow::Result<()> {
-    // Where a link leads to.
-    let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder = place.parent().filter(|it| !it.as_os_str().is_empty());
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     is_outside(path, folder, &answer.local_lakes())?;
-    let file = WholeFile::begin(path).map_err(|error| of_system(path, &error))?;
-    let copy = file.open().map_err(|error| of_system(path, &error))?;
+    let file = begun(folder).map_err(|error| of_system(path, &error))?;
+    let copy = file.reopen().map_err(|error| of_system(path, &error))?;
     let failed = |error: anyhow::Error| anyhow!("{} cannot be written: {error}", path.display());
     let mut writer = Writer::new(format, copy, answer.schema()).map_err(failed)?;
     let mut rows = 0;
@@ -77,7 +75,12 @@ pub async fn write(format: Format, path: &Path, answer: &mut Answer) -> anyhow::
         rows += batch.num_rows() as u64;
     }
     writer.finish().map_err(failed)?;
-    file.keep().map_err(|error| of_system(path, &error))?;
+    if let Ok(known) = std::fs::metadata(path) {
+        let kept = file.as_file().set_permissions(known.permissions());
+        kept.map_err(|error| of_system(path, &error))?;
+    }
+    let kept = file.persist(path);
+    kept.map_err(|error| of_system(path, &error.error))?;
     let rows = plural(rows, "row");
     say(&format!("{rows} written to {}", path.display()));
     Ok(())
@@ -98,6 +101,14 @@ fn is_outside(path: &Path, folder: &Path, lakes: &BTreeSet<PathBuf>) -> anyhow::
         ),
         None => Ok(()),
     }
+}
+
+/// A file beside the one that it will be, with the mode of any new file.
+fn begun(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
 }
 
 /// An error of the system, in words.
