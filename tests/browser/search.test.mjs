@@ -31,7 +31,7 @@ test("a question is answered, and kept in the address", () =>
       await first.locator("svg.scores").getAttribute("aria-label"),
       /words [\d.–]+, meaning [\d.–]+, name [\d.–]+, contexts [\d.–]+; .*(judge|judged)/,
     );
-    assert.match(await first.locator(".sum").textContent(), /^Score [\d.]+ = [\d.]+ words \([\d.]+ × [\d.]+\) \+ [\d.]+ meaning .* name .*\.$/);
+    assert.match(await first.locator(".sum").textContent(), /^Score [\d.]+ = [\d.]+ words \([\d.]+ × [\d.]+\) \+ [\d.]+ meaning .* contexts .*\.$/);
     assert.ok((await first.locator(".facts").textContent()).includes("rows"));
     await page.reload();
     await settled(page);

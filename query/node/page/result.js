@@ -142,11 +142,13 @@ const SHARES = {
 // The score as the sum of its shares, each a value times its weight; what its place counts more where it joins a table.
 function scoreSum({ score: sum, shares = [], joined }) {
   if (!shares.length) return null;
-  const terms = shares.map(({ name, value, weight, contribution }) =>
+  // Less is 0.000 as it is shown.
+  const counting = shares.filter(({ contribution }) => contribution >= 0.0005);
+  const terms = counting.map(({ name, value, weight, contribution }) =>
     name === "named" ? `${contribution.toFixed(3)} (the question names it)` : `${contribution.toFixed(3)} ${SHARES[name] ?? name} (${score(value)} × ${weight.toFixed(3)})`,
   );
   const place = joined ? `; for its place ${score(joined.bonus)} more, as it joins a table` : "";
-  return el("p", { class: "faint sum" }, `Score ${sum.toFixed(3)} = ${terms.join(" + ")}${place}.`);
+  return el("p", { class: "faint sum" }, `Score ${sum.toFixed(3)} = ${terms.join(" + ") || "nothing"}${place}.`);
 }
 
 // What is said of its columns, those first that have a word of the question.
