@@ -4,7 +4,7 @@
 //! directory of a thousand lone tables describes one table. A file that cannot be read takes part
 //! with its last good version, so it neither removes rows nor rearranges its neighbours.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use limn_formats::{Held, Room};
@@ -408,7 +408,14 @@ impl Assembler {
             file
         };
         let files = last.iter().map(record).collect();
-        Ok((merge_files(&parts, paths), files))
+        // What paths say of rows is of all that the table has, removed files as well.
+        let places: BTreeSet<&str> = paths
+            .iter()
+            .copied()
+            .chain(parts.iter().map(|it| it.0))
+            .collect();
+        let places: Vec<&str> = places.into_iter().collect();
+        Ok((merge_files(&parts, &places), files))
     }
 }
 

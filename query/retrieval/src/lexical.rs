@@ -408,7 +408,7 @@ fn is_of_folder(kind: BlockKind) -> bool {
 /// The terms that are looked up, in order, with what share of a word each is: the parts of a code
 /// that tables have as a whole are one word together, of another one two at most. Of a code in
 /// three parts or more that no table has as a whole, parts of one or two characters are left out,
-/// where it has others: they are everywhere.
+/// where it has others: they are everywhere. A word of how is asked counts less.
 fn wanted<'q>(question: &'q Question, found: &Found) -> Vec<(&'q str, f32)> {
     let share = |term: &String| {
         let words = question
@@ -418,7 +418,9 @@ fn wanted<'q>(question: &'q Question, found: &Found) -> Vec<(&'q str, f32)> {
         let shares = words.map(|word| {
             let parts = word.terms.len();
             let is_long = |part: &String| part.chars().nth(SHORT_PART).is_some();
-            if !word.is_code {
+            if question.is_of_asking(word) {
+                Formula::LIMN.asking
+            } else if !word.is_code {
                 1.0
             } else if found.holds(word) {
                 1.0 / parts as f32

@@ -34,7 +34,7 @@ static ASKING_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 });
 
 /// Whether a word, in small letters, is of how is asked and not of what: "show", "per", "average".
-/// They are searched as others are; stop words are a list of their own.
+/// They are searched, but count less; stop words are a list of their own.
 #[must_use]
 pub fn is_asking_word(word: &str) -> bool {
     ASKING_WORDS.contains(word)
@@ -160,8 +160,8 @@ impl Question {
         }
     }
 
-    /// Whether it is of no interest that a word occurs nowhere: it is of how is asked, or says that
-    /// a table is sought, and other words say which.
+    /// Whether a word is of how is asked, or says that a table is sought, and other words say which:
+    /// it counts less, and that it occurs nowhere is of no interest.
     pub(crate) fn is_of_asking(&self, word: &Word) -> bool {
         let is_of_asking = |word: &Word| {
             let lower = word.written.to_lowercase();

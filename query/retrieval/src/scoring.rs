@@ -13,6 +13,10 @@
 //! index has it in words or as a hash. The parts of a code count as one word together, each one of
 //! n by 1/n; where no table has the code as a whole, as two at most.
 //!
+//! **Words of how is asked** (`asking_words.txt`: find, every, highest, above) count
+//! [`Formula::asking`] of a word, unless the question has no others: where a table has them, it is
+//! most often by chance.
+//!
 //! **Semantic.** The best cosine over a table's blocks of one kind is the kind's score; a table's
 //! is its best kind's plus [`Formula::second_kind`] times its second best: agreement of two kinds
 //! counts. A text about a folder of tables says as much of its neighbours: its cosine counts
@@ -54,6 +58,8 @@ pub(crate) struct Formula {
     pub(crate) whole: f32,
     /// The same where the question sets the value apart from words.
     pub(crate) distinct: f32,
+    /// What a word of how is asked counts, beside words of what.
+    pub(crate) asking: f32,
     /// Weight of the second best kind's cosine.
     pub(crate) second_kind: f32,
     /// What the cosine of a text about a folder counts, and a word of the question that only such a
@@ -80,6 +86,7 @@ impl Formula {
         b: per_field(0.3, 0.75, 0.75, 0.75),
         whole: 2.0,
         distinct: 6.0,
+        asking: 0.5,
         second_kind: 0.3,
         folder: 1.0 / 3.0,
         long: 1000,
@@ -95,6 +102,7 @@ impl Formula {
         b: per_field(0.75, 0.75, 0.75, 0.75),
         whole: 0.0,
         distinct: 0.0,
+        asking: 1.0,
         second_kind: 0.0,
         folder: 1.0,
         long: u32::MAX,

@@ -204,3 +204,25 @@ fn two_tables_of_the_same_rows_of_which_one_is_broken() {
     ];
     carry_out(&script.map(plain), None).unwrap();
 }
+
+/// Rare in random scripts: the only file that can be read is removed, and two that cannot stay.
+#[test]
+fn a_table_described_from_removed_files_has_their_dates() {
+    let table = 0;
+    let create = Edit::Create {
+        place: 6,
+        name: 6,
+        shape: Shape::Dated,
+        format: Format::Csv,
+        seed: 11,
+        files: 2,
+    };
+    let script = [
+        create,
+        Edit::AppendBroken { table },
+        Edit::DropFile { table, file: 0 },
+        Edit::AppendBroken { table },
+        Edit::DropFile { table, file: 0 },
+    ];
+    carry_out(&script.map(plain), None).unwrap();
+}

@@ -27,6 +27,26 @@ fn lake() -> crate::Searcher {
 }
 
 #[test]
+fn a_word_of_how_is_asked_counts_half_beside_others() {
+    // Two tables of equal texts, each with another word of the question.
+    let tables = [
+        table("a", "flow highest", &[], &[], ""),
+        table("b", "flow level", &[], &[], ""),
+    ];
+    let searcher = searcher(&tables, 1);
+    let first = |question: &str| {
+        let asked = Query {
+            alpha: 1.0,
+            ..query(question, 1, Mode::Limn)
+        };
+        searcher.rank(&asked).unwrap().tables[0].key.name.clone()
+    };
+    assert_eq!(first("highest level of a flow"), "b");
+    assert_eq!(first("flow \"highest\" of a level"), "a", "it is quoted");
+    assert_eq!(first("highest"), "a", "nothing else is asked");
+}
+
+#[test]
 fn the_first_of_an_explanation_is_the_first_that_is_found() {
     let searcher = lake();
     let mut differ = 0;
