@@ -143,6 +143,8 @@ pub(crate) struct Corpus {
     pub(crate) copies: Copies,
     /// What one occurrence of a term counts, by field and table.
     pub(crate) norms: [Vec<f32>; FIELDS],
+    /// [`Formula::have_long`].
+    pub(crate) long: Vec<bool>,
     pub(crate) segments: Vec<Segment>,
     /// Whether its bytes are on this machine, so that no thread waits for them; of all that are
     /// restricted from one.
@@ -265,6 +267,7 @@ impl Corpus {
             tables,
             copies,
             norms,
+            long: Formula::LIMN.have_long(&lengths[Field::Contexts.index()]),
             segments,
             is_here,
             is_warm,

@@ -24,7 +24,7 @@ use crate::inflected::{forms, languages};
 use crate::question::{Question, Word};
 use crate::scoring::{Formula, idf};
 use crate::scratch::{Scratch, TERM_BITS, TermSums};
-use crate::shared::{Shared, shared};
+use crate::shared::{Shared, has_long_texts, shared};
 use crate::shortened::{ShortForm, add_short};
 use crate::spelling::{Meant, corrected, meant};
 use crate::wholes::Wholes;
@@ -366,8 +366,17 @@ fn sum_term(
             if Formula::LIMN.weights[at] <= 0.0 {
                 continue;
             }
-            let shared = shared.filter(|_| field == Field::Contexts);
-            let norms = shared.map_or(&corpus.norms[at][..], Shared::norms);
+            let of_field = shared.filter(|_| field == Field::Contexts);
+            let norms = of_field.map_or(&corpus.norms[at][..], Shared::norms);
+            // Descriptions of columns are words of schemas that are searched as rows' are.
+            let is_of_long = |block: u32, table: u32| {
+                let is_searched = match field {
+                    Field::Contexts => true,
+                    Field::Rows => segment.reader.kind(block) == BlockKind::Schema,
+                    Field::Names | Field::Cells => false,
+                };
+                is_searched && has_long_texts((corpus, shared), table)
+            };
             let is_of_folder =
                 |block: u32| field == Field::Rows && is_of_folder(segment.reader.kind(block));
             segment
@@ -379,12 +388,16 @@ fn sum_term(
                             continue;
                         }
                         is_any = true;
-                        if let Some(norm) = shared.and_then(|it| it.norm_of(number, *block)) {
+                        if let Some(norm) = of_field.and_then(|it| it.norm_of(number, *block)) {
                             let amount = *frequency as f32 * norm;
                             into.shared.raise(table, amount.max(NOTHING));
                             continue;
                         }
                         let amount = *frequency as f32 * norms[table as usize];
+                        if is_of_long(*block, table) {
+                            into.shared.raise(table, amount.max(NOTHING));
+                            continue;
+                        }
                         into.sums.add(table, amount);
                         if is_of_folder(*block) {
                             into.folder.add(table, amount);

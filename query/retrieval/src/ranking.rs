@@ -230,7 +230,7 @@ fn cosine_of(
     }
     let corpus = request.corpus;
     let searched = (corpus, request.shared(&Formula::LIMN)?);
-    let cosine = table_score(searched, request.vector, &corpus.tables[table as usize])?;
+    let cosine = table_score(searched, request.vector, table)?;
     known.insert(table, cosine);
     Ok(cosine)
 }

@@ -65,8 +65,9 @@ pub(crate) struct Formula {
     /// What the cosine of a text about a folder counts, and a word of the question that only such a
     /// text has.
     pub(crate) folder: f32,
-    /// Where texts about a table have more words in all, their cosines count as little: the best of
-    /// many passages is near to any question.
+    /// Where texts about a table have more words in all, their cosines count as little, since the
+    /// best of many passages is near to any question; and their words count where no table has them
+    /// elsewhere: what lists a thousand things says of each that all have it.
     pub(crate) long: u32,
     /// Candidates of each side per table wanted, where the question does not say.
     pub(crate) candidates: usize,
@@ -129,6 +130,16 @@ impl Formula {
         let average = sum as f64 / filled.max(1) as f64;
         let norm = |length: &u32| self.norm(field, u64::from(*length), average);
         lengths.iter().map(norm).collect()
+    }
+
+    /// Which tables have longer texts than [`Formula::long`], by table and their words; nothing where
+    /// none has.
+    pub(crate) fn have_long(&self, lengths: &[u32]) -> Vec<bool> {
+        let is_long = |length: &u32| *length > self.long;
+        match lengths.iter().any(is_long) {
+            true => lengths.iter().map(is_long).collect(),
+            false => Vec::new(),
+        }
     }
 
     /// How many candidates each side gives for `k` tables, `wanted` a table if the question says.

@@ -1,17 +1,16 @@
 //! The semantic side: nearest blocks over all segments, and a table's cosine.
 
-use std::cell::OnceCell;
 use std::cmp::Ordering;
 
 use limn_segment::{BlockKind, Field, SegmentError, SegmentReader};
 use rayon::prelude::*;
 
-use crate::corpus::{Corpus, DEAD, Table};
+use crate::corpus::{Corpus, DEAD};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::scoring::{Formula, combine_kinds};
 use crate::selection::Filter;
-use crate::shared::Shared;
+use crate::shared::{Shared, has_long_texts};
 
 /// A block found by its vector.
 #[derive(Debug, Clone, Copy)]
@@ -152,7 +151,7 @@ fn nearer(a: &NearBlock, b: &NearBlock) -> Ordering {
 pub(crate) fn table_score(
     (corpus, shared): (&Corpus, Option<&Shared>),
     vector: &[f32],
-    table: &Table,
+    table: u32,
 ) -> Result<Option<f32>, SegmentError> {
     let kinds = kind_cosines((corpus, shared), vector, table)?;
     Ok(combine_kinds(&kinds, Formula::LIMN.second_kind))
@@ -163,27 +162,20 @@ pub(crate) fn table_score(
 pub(crate) fn kind_cosines(
     (corpus, shared): (&Corpus, Option<&Shared>),
     vector: &[f32],
-    table: &Table,
+    table: u32,
 ) -> Result<[Option<f32>; BlockKind::ALL.len()], SegmentError> {
     let mut kinds = [None::<f32>; BlockKind::ALL.len()];
+    let is_long = has_long_texts((corpus, shared), table);
+    let table = &corpus.tables[table as usize];
     let segment = corpus.segment_of(table);
     let number = corpus.segment_number(table);
     let (reader, blocks) = (&segment.reader, corpus.range_of(table));
     let is_shared = |block| shared.is_some_and(|it| it.has(number, block));
-    // Counted once, and only of tables that have texts.
-    let is_long = OnceCell::new();
-    let is_long = || {
-        *is_long.get_or_init(|| {
-            let texts = corpus.blocks_of(table).filter(|block| !is_shared(*block));
-            let words = texts.map(|block| reader.field_lengths(block)[Field::Contexts.index()]);
-            words.fold(0, u32::saturating_add) > Formula::LIMN.long
-        })
-    };
     reader.similarities(vector, blocks, |block, cosine| {
         let kind = reader.kind(block);
         let is_counted = kind != BlockKind::Cells && segment.table_of[block as usize] != DEAD;
         if is_counted && !is_shared(block) {
-            let counts_less = || is_of_folder(reader, block) || is_long();
+            let counts_less = || is_of_folder(reader, block) || is_long;
             let cosine = match kind == BlockKind::Context && counts_less() {
                 true => cosine * Formula::LIMN.folder,
                 false => cosine,

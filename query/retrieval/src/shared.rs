@@ -30,6 +30,8 @@ pub(crate) struct Shared {
     norms_of: Vec<HashMap<u32, f32>>,
     /// What one occurrence of a term counts in the other texts, by table.
     norms: Vec<f32>,
+    /// Which tables have long texts without these.
+    long: Vec<bool>,
     /// As [`Segment::hidden`](crate::corpus::Segment::hidden), with these.
     hidden: Vec<Arc<Deletes>>,
 }
@@ -145,9 +147,16 @@ fn find(corpus: &Corpus) -> Result<Option<Shared>, RetrievalError> {
         Shared {
             hidden: hidden.collect(),
             norms: Formula::LIMN.norms(Field::Contexts, &lengths),
+            long: Formula::LIMN.have_long(&lengths),
             norms_of,
         }
     }))
+}
+
+/// Whether texts about a table, without those that many have, are long ([`Formula::long`]).
+pub(crate) fn has_long_texts((corpus, shared): (&Corpus, Option<&Shared>), table: u32) -> bool {
+    let long = shared.map_or(&corpus.long, |it| &it.long);
+    long.get(table as usize).is_some_and(|is_long| *is_long)
 }
 
 /// What a text counts that so many of all tables have: 1 where they are few, 0 where all have it.

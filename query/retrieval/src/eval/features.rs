@@ -111,7 +111,7 @@ pub fn features(
         let held = by_field.remove(&it.table).unwrap_or_default();
         let kinds = BlockKind::ALL
             .iter()
-            .zip(kind_cosines((corpus, shared), &vector, table)?);
+            .zip(kind_cosines((corpus, shared), &vector, it.table)?);
         let own = self::grams(own_name(&it.key.name));
         let traits = Traits {
             lexical: it.lexical,

@@ -108,6 +108,37 @@ fn what_a_search_knows_of_candidates_is_logged() {
 }
 
 #[test]
+fn words_of_long_texts_count_where_no_table_has_them_elsewhere() {
+    let words = "word ".repeat(Formula::LIMN.long as usize);
+    let mut tables = vec![
+        table("quays", "quay", &[], &[], ""),
+        table("berths", "berth", &[], &[], ""),
+        table("moorings", "berth", &[], &[], ""),
+    ];
+    for at in 0..30 {
+        // Of words of their own, so that no two are the same.
+        let text = format!("quay sluice{at} {words}");
+        tables.push(table(&format!("listed{at}"), "depth", &[], &[&text], ""));
+    }
+    let searcher = searcher(&tables, 2);
+    let found = |question: &str| -> Vec<String> {
+        let asked = Query {
+            alpha: 1.0,
+            ..query(question, 40, Mode::Limn)
+        };
+        let tables = searcher.rank(&asked).unwrap().tables;
+        tables.into_iter().map(|it| it.key.name).collect()
+    };
+    let of_both = found("quay berth");
+    assert_eq!(of_both[0], "quays", "it is the rarer where it is a name");
+    assert!(
+        of_both.len() > 30,
+        "tables of long texts are found: {of_both:?}"
+    );
+    assert_eq!(found("sluice7")[0], "listed7");
+}
+
+#[test]
 fn texts_of_more_than_a_thousand_words_are_less_alike() {
     let text = |words: usize| "river ".repeat(words);
     let long = Formula::LIMN.long as usize;
