@@ -408,7 +408,7 @@ impl Assembler {
             file
         };
         let files = last.iter().map(record).collect();
-        // What paths say of rows is of all that the table has, removed files as well.
+        // Dates and partitions come from the paths of all files that describe it, removed ones too.
         let places: BTreeSet<&str> = paths
             .iter()
             .copied()

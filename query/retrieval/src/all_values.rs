@@ -37,7 +37,8 @@ impl Found {
             }
             let mut known = self.known.iter();
             let of_word = known.find(|(term, _)| word.terms.contains(term));
-            let of_word = of_word.map_or(UNKNOWN * idf(tables as u64, 0), |(_, worth)| *worth);
+            let unknown = || question.share_of(word) * UNKNOWN * idf(tables as u64, 0);
+            let of_word = of_word.map_or_else(unknown, |(_, worth)| *worth);
             let mut held = self.wholes.words.iter();
             match held.any(|held| word.terms.contains(&held.term)) {
                 true => worth += of_word,

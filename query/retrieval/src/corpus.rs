@@ -376,8 +376,9 @@ impl Corpus {
 
     /// What it takes beside what open segments hold.
     pub(crate) fn own_bytes(&self) -> usize {
-        // What shared texts leave of a table's length is a number more.
-        let of_a_table = size_of::<Table>() + (FIELDS + 1) * size_of::<f32>();
+        // What shared texts leave of a table's length is a number more, and whether that is long.
+        let of_a_table =
+            size_of::<Table>() + (FIELDS + 1) * size_of::<f32>() + 2 * size_of::<bool>();
         let absent = self.absent.iter().chain([&self.absent_forms]);
         let absent: usize = absent.map(AbsentWords::bytes).sum();
         let of_blocks = self.blocks * size_of::<u32>();

@@ -24,7 +24,7 @@ use crate::inflected::{forms, languages};
 use crate::question::{Question, Word};
 use crate::scoring::{Formula, idf};
 use crate::scratch::{Scratch, TERM_BITS, TermSums};
-use crate::shared::{Shared, has_long_texts, shared};
+use crate::shared::{Shared, long_texts, shared};
 use crate::shortened::{ShortForm, add_short};
 use crate::spelling::{Meant, corrected, meant};
 use crate::wholes::Wholes;
@@ -208,6 +208,7 @@ impl Walk<'_> {
                 sums: &mut scratch.term,
                 folder: &mut scratch.folder,
                 shared: &mut scratch.shared,
+                long: &mut scratch.long,
                 matched: &mut scratch.matched,
             };
             if !sum_term((corpus, self.shared), (term, word), self.deadline, into)? {
@@ -298,20 +299,22 @@ impl Walk<'_> {
                 self.found.idle.extend(word.terms);
                 continue;
             }
+            let share = question.share_of(&word);
             let Some(meant) = meant(self.corpus, &word, embedder, self.deadline)? else {
-                self.found.worth += UNKNOWN * idf(self.corpus.tables.len() as u64, 0);
+                self.found.worth += share * UNKNOWN * idf(self.corpus.tables.len() as u64, 0);
+                if question.is_of_asking(&word) {
+                    continue;
+                }
                 let into = (&mut *self.scratch, 0);
                 let short = &mut self.found.short;
                 let looked = (self.corpus, self.shared);
                 add_short(looked, &word, into, self.deadline, short)?;
-                if !question.is_of_asking(&word) {
-                    self.found.unknown.push(word.written);
-                }
+                self.found.unknown.push(word.written);
                 continue;
             };
             let mut known = self.found.known.iter();
             if !known.any(|(term, _)| *term == meant.term) {
-                self.add_term(&meant.term, MISSPELT, &BTreeSet::new(), None)?;
+                self.add_term(&meant.term, share * MISSPELT, &BTreeSet::new(), None)?;
             }
             self.found.meant.push(meant);
         }
@@ -335,6 +338,7 @@ fn add_form(
         sums,
         folder,
         shared: &mut scratch.shared,
+        long: &mut scratch.long,
         matched: &mut scratch.matched,
     };
     if !sum_term((corpus, shared), (form, word), deadline, into)? {
@@ -359,6 +363,7 @@ fn sum_term(
     into: TermSums<'_>,
 ) -> Result<bool, RetrievalError> {
     let mut is_any = false;
+    let long = long_texts(corpus, shared);
     for (number, segment) in corpus.segments.iter().enumerate() {
         deadline.check()?;
         for field in Field::ALL {
@@ -368,14 +373,14 @@ fn sum_term(
             }
             let of_field = shared.filter(|_| field == Field::Contexts);
             let norms = of_field.map_or(&corpus.norms[at][..], Shared::norms);
-            // Descriptions of columns are words of schemas that are searched as rows' are.
+            // What is said of columns is in schemas, whose words are searched as rows' are.
             let is_of_long = |block: u32, table: u32| {
-                let is_searched = match field {
-                    Field::Contexts => true,
-                    Field::Rows => segment.reader.kind(block) == BlockKind::Schema,
-                    Field::Names | Field::Cells => false,
-                };
-                is_searched && has_long_texts((corpus, shared), table)
+                long.get(table as usize).is_some_and(|is_long| *is_long)
+                    && match field {
+                        Field::Contexts => true,
+                        Field::Rows => segment.reader.kind(block) == BlockKind::Schema,
+                        Field::Names | Field::Cells => false,
+                    }
             };
             let is_of_folder =
                 |block: u32| field == Field::Rows && is_of_folder(segment.reader.kind(block));
@@ -395,10 +400,10 @@ fn sum_term(
                         }
                         let amount = *frequency as f32 * norms[table as usize];
                         if is_of_long(*block, table) {
-                            into.shared.raise(table, amount.max(NOTHING));
-                            continue;
+                            into.long.add(table, amount);
+                        } else {
+                            into.sums.add(table, amount);
                         }
-                        into.sums.add(table, amount);
                         if is_of_folder(*block) {
                             into.folder.add(table, amount);
                         }
@@ -410,6 +415,8 @@ fn sum_term(
                 })?;
         }
     }
+    let (long, shared) = (into.long, into.shared);
+    long.drain(|table, amount| shared.raise(table, amount));
     Ok(is_any)
 }
 
@@ -421,7 +428,7 @@ fn is_of_folder(kind: BlockKind) -> bool {
 /// The terms that are looked up, in order, with what share of a word each is: the parts of a code
 /// that tables have as a whole are one word together, of another one two at most. Of a code in
 /// three parts or more that no table has as a whole, parts of one or two characters are left out,
-/// where it has others: they are everywhere. A word of how is asked counts less.
+/// where it has others: they are everywhere. Asking words count less.
 fn wanted<'q>(question: &'q Question, found: &Found) -> Vec<(&'q str, f32)> {
     let share = |term: &String| {
         let words = question
@@ -431,10 +438,8 @@ fn wanted<'q>(question: &'q Question, found: &Found) -> Vec<(&'q str, f32)> {
         let shares = words.map(|word| {
             let parts = word.terms.len();
             let is_long = |part: &String| part.chars().nth(SHORT_PART).is_some();
-            if question.is_of_asking(word) {
-                Formula::LIMN.asking
-            } else if !word.is_code {
-                1.0
+            if !word.is_code {
+                question.share_of(word)
             } else if found.holds(word) {
                 1.0 / parts as f32
             } else if parts > 2 && !is_long(term) && word.terms.iter().any(is_long) {

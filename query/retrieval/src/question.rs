@@ -8,6 +8,7 @@ use limn_segment::whole::is_code;
 
 use crate::asked::{Asked, is_kind};
 use crate::inflected::{Spellings, pairs};
+use crate::scoring::Formula;
 use crate::spans::quoted;
 
 const LIST: &str = include_str!("stopwords.txt");
@@ -32,6 +33,9 @@ static ASKING_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
         .split_whitespace()
         .collect()
 });
+
+/// Asking words that are things in many lakes, and count as others do.
+const THINGS: [&str; 3] = ["order", "report", "state"];
 
 /// Whether a word, in small letters, is of how is asked and not of what: "show", "per", "average".
 /// They are searched, but count less; stop words are a list of their own.
@@ -160,8 +164,17 @@ impl Question {
         }
     }
 
-    /// Whether a word is of how is asked, or says that a table is sought, and other words say which:
-    /// it counts less, and that it occurs nowhere is of no interest.
+    /// What a word counts: less, if it says how the question is asked and others say what.
+    pub(crate) fn share_of(&self, word: &Word) -> f32 {
+        let is_thing = THINGS.contains(&word.written.to_lowercase().as_str());
+        match self.is_of_asking(word) && !is_thing {
+            true => Formula::LIMN.asking,
+            false => 1.0,
+        }
+    }
+
+    /// Whether it is of no interest that a word occurs nowhere: it is of how is asked, or says that
+    /// a table is sought, and other words say which.
     pub(crate) fn is_of_asking(&self, word: &Word) -> bool {
         let is_of_asking = |word: &Word| {
             let lower = word.written.to_lowercase();
@@ -241,6 +254,19 @@ mod tests {
         let text = "Show the table called flurbs per zone, each \"average\"";
         assert_eq!(named(text), ["flurbs", "zone", "average"]);
         assert_eq!(named("which table"), ["table"], "nothing else is asked");
+    }
+
+    #[test]
+    fn asking_words_count_less_beside_others() {
+        let shares = |text: &str| -> Vec<f32> {
+            let question = Question::new(text, false);
+            let words = question.words.iter();
+            words.map(|word| question.share_of(word)).collect()
+        };
+        assert_eq!(shares("highest water level"), [0.5, 1.0, 1.0]);
+        assert_eq!(shares("\"highest\" level"), [1.0, 1.0]);
+        assert_eq!(shares("level order"), [1.0, 1.0], "orders are things");
+        assert_eq!(shares("highest"), [1.0], "nothing else is asked");
     }
 
     #[test]

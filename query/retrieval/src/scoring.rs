@@ -13,9 +13,9 @@
 //! index has it in words or as a hash. The parts of a code count as one word together, each one of
 //! n by 1/n; where no table has the code as a whole, as two at most.
 //!
-//! **Words of how is asked** (`asking_words.txt`: find, every, highest, above) count
-//! [`Formula::asking`] of a word, unless the question has no others: where a table has them, it is
-//! most often by chance.
+//! **Asking words** (`asking_words.txt`: find, every, highest, above; and table, field and the like)
+//! say how a question is asked. They count [`Formula::asking`] of a word, unless they are quoted or
+//! the question has no others: where a table has them, it is most often by chance.
 //!
 //! **Semantic.** The best cosine over a table's blocks of one kind is the kind's score; a table's
 //! is its best kind's plus [`Formula::second_kind`] times its second best: agreement of two kinds
@@ -58,7 +58,7 @@ pub(crate) struct Formula {
     pub(crate) whole: f32,
     /// The same where the question sets the value apart from words.
     pub(crate) distinct: f32,
-    /// What a word of how is asked counts, beside words of what.
+    /// What an asking word counts, beside words about what is asked.
     pub(crate) asking: f32,
     /// Weight of the second best kind's cosine.
     pub(crate) second_kind: f32,
@@ -66,8 +66,9 @@ pub(crate) struct Formula {
     /// text has.
     pub(crate) folder: f32,
     /// Where texts about a table have more words in all, their cosines count as little, since the
-    /// best of many passages is near to any question; and their words count where no table has them
-    /// elsewhere: what lists a thousand things says of each that all have it.
+    /// best of many passages is near to any question. Their words, and those of what is said of its
+    /// columns, count only if the table lacks them elsewhere, and make no word less rare for other
+    /// tables: long lists of columns have nearly every word.
     pub(crate) long: u32,
     /// Candidates of each side per table wanted, where the question does not say.
     pub(crate) candidates: usize,
@@ -132,8 +133,8 @@ impl Formula {
         lengths.iter().map(norm).collect()
     }
 
-    /// Which tables have longer texts than [`Formula::long`], by table and their words; nothing where
-    /// none has.
+    /// Which tables have longer texts than [`Formula::long`], by table and their words; nothing
+    /// where none has.
     pub(crate) fn have_long(&self, lengths: &[u32]) -> Vec<bool> {
         let is_long = |length: &u32| *length > self.long;
         match lengths.iter().any(is_long) {

@@ -2,9 +2,9 @@
 //!
 //! Nearly all of it is by table. A question takes 12 bytes for each table of the index: 4 for the
 //! term that is looked up, 4 for the scores, and 4 for where lies what the table has of it. Texts
-//! about folders, texts that many tables have and forms of words take 4 to 16 more, from the first
-//! question on that finds one. Each table that has a word of the question takes 32 bytes, and 4 in
-//! every sum that it is in.
+//! about folders, long ones, those that many tables have and forms of words take 4 to 20 more, from
+//! the first question on that finds one. Each table that has a word of the question takes 32 bytes,
+//! and 4 in every sum that it is in.
 
 use std::num::NonZero;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -25,8 +25,10 @@ pub(crate) struct TermSums<'a> {
     pub(crate) sums: &'a mut Sums,
     /// What of it texts about folders have.
     pub(crate) folder: &'a mut Sums,
-    /// What texts count for it that many tables have, which are not among the others.
+    /// What texts count for it that many tables have, and long ones; not among the others.
     pub(crate) shared: &'a mut Sums,
+    /// For long texts, summed up: then they are among the shared ones.
+    pub(crate) long: &'a mut Sums,
     /// Gets its bit, where texts about the table have it.
     pub(crate) matched: &'a mut MatchedTables,
 }
@@ -40,8 +42,10 @@ pub(crate) struct Scratch {
     pub(crate) scores: Sums,
     /// Of `term` what texts about folders have.
     pub(crate) folder: Sums,
-    /// What texts that many tables have count for the term.
+    /// What texts that many tables have, and long ones, count for the term.
     pub(crate) shared: Sums,
+    /// Of a term or a form what long texts have.
+    pub(crate) long: Sums,
     /// As `term` and `folder`, of a form of the term.
     pub(crate) form: Sums,
     pub(crate) form_folder: Sums,
@@ -66,18 +70,20 @@ impl Scratch {
         self.matched.trim();
     }
 
-    fn sums_mut(&mut self) -> [&mut Sums; 6] {
+    fn sums_mut(&mut self) -> [&mut Sums; 7] {
         [
             &mut self.term,
             &mut self.scores,
             &mut self.folder,
             &mut self.shared,
+            &mut self.long,
             &mut self.form,
             &mut self.form_folder,
         ]
     }
 
-    /// How many tables have the term that is looked up only in texts that many tables have.
+    /// How many tables have the term that is looked up only in texts that many tables have, or in
+    /// long ones.
     pub(crate) fn only_shared(&self) -> usize {
         let shared = self.shared.touched().iter();
         shared.filter(|table| self.term.get(**table) <= 0.0).count()
@@ -90,6 +96,7 @@ impl Scratch {
             &self.scores,
             &self.folder,
             &self.shared,
+            &self.long,
             &self.form,
             &self.form_folder,
         ];

@@ -10,7 +10,7 @@ use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::scoring::{Formula, combine_kinds};
 use crate::selection::Filter;
-use crate::shared::{Shared, has_long_texts};
+use crate::shared::{Shared, long_texts};
 
 /// A block found by its vector.
 #[derive(Debug, Clone, Copy)]
@@ -165,7 +165,7 @@ pub(crate) fn kind_cosines(
     table: u32,
 ) -> Result<[Option<f32>; BlockKind::ALL.len()], SegmentError> {
     let mut kinds = [None::<f32>; BlockKind::ALL.len()];
-    let is_long = has_long_texts((corpus, shared), table);
+    let is_long = long_texts(corpus, shared).get(table as usize) == Some(&true);
     let table = &corpus.tables[table as usize];
     let segment = corpus.segment_of(table);
     let number = corpus.segment_number(table);

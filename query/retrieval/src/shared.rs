@@ -8,6 +8,9 @@
 //! elsewhere, and takes no part in how rare the word is; the text is in no length, and is not looked
 //! for by its meaning.
 //!
+//! Words of long texts about a table ([`long_texts`]) are kept apart in the same sums, but weigh as
+//! those of other texts do.
+//!
 //! What is the same is known by the hashes of the blocks' texts, over the live tables of a corpus:
 //! it does not depend on how tables are spread over segments, nor on when they came. Hashes are read
 //! of blocks as long as more than [`FEW`] others: of a large lake, of nearly all.
@@ -153,10 +156,10 @@ fn find(corpus: &Corpus) -> Result<Option<Shared>, RetrievalError> {
     }))
 }
 
-/// Whether texts about a table, without those that many have, are long ([`Formula::long`]).
-pub(crate) fn has_long_texts((corpus, shared): (&Corpus, Option<&Shared>), table: u32) -> bool {
-    let long = shared.map_or(&corpus.long, |it| &it.long);
-    long.get(table as usize).is_some_and(|is_long| *is_long)
+/// Which tables have long texts ([`Formula::long`]), without those that many have; empty where none
+/// has.
+pub(crate) fn long_texts<'a>(corpus: &'a Corpus, shared: Option<&'a Shared>) -> &'a [bool] {
+    shared.map_or(&corpus.long, |it| &it.long)
 }
 
 /// What a text counts that so many of all tables have: 1 where they are few, 0 where all have it.

@@ -105,9 +105,10 @@ impl Found {
 }
 
 impl Question {
-    /// The word that a term is all of.
+    /// The word that a term is all of, if short forms of it are searched: asking words have none.
     pub(crate) fn word_of(&self, term: &str) -> Option<&Word> {
-        self.words.iter().find(|word| word.terms == [term])
+        let mut words = self.words.iter();
+        words.find(|word| word.terms == [term] && !self.is_of_asking(word))
     }
 }
 
