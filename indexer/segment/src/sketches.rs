@@ -1,7 +1,7 @@
 //! Sketches of columns: a table's and its files', binary columns of the catalog, opaque here.
 //!
-//! In memory the sketches of a table, or of a file, are one piece. In the catalog each is a value of
-//! its own. A file's sketch that is its table's is not written twice: most tables have one file.
+//! In memory the sketches of a table, or of a file, are one piece. In the catalog each is a value
+//! of its own. A file's sketch that is its table's is not written twice: most tables have one file.
 
 use std::fmt;
 use std::ops::Range;

@@ -292,8 +292,8 @@ impl Assembler {
         }))
     }
 
-    /// What is known of a table. Where nothing of it can be read, it is the last good version, whose
-    /// files come to its `files`.
+    /// What is known of a table. Where nothing of it can be read, it is the last good version,
+    /// whose files come to its `files`.
     fn summary(
         &self,
         plan: &GroupPlan,

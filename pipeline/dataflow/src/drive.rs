@@ -4,8 +4,8 @@
 //! other process feeds what that has of the same epoch (`feeder`). The driver begins an epoch when
 //! fewer than `epochs_in_flight` are under way, which bounds what is in memory at once: first the
 //! epochs of the lake's plan; when those are published, models are asked for what tables await, by
-//! each process for its part (`narrating`), and tables whose narrations have come are fed as further
-//! epochs, in batches. That is a round.
+//! each process for its part (`narrating`), and tables whose narrations have come are fed as
+//! further epochs, in batches. That is a round.
 //! Each has a dataflow of its own, which is complete when the round ends; the workers, and the
 //! dataflow of the join graph, live on for the next one.
 
@@ -323,7 +323,8 @@ fn run_worker(worker: &mut Worker, job: &Job, turns: &mpsc::Receiver<Turn>) {
         }
     }
     drop(graph);
-    // The dataflows are complete when their inputs are dropped and all workers have done their part.
+    // The dataflows are complete when their inputs are dropped and all workers have done their
+    // part.
     while worker.has_dataflows() && !job.fatal.is_set() {
         step(worker, true);
     }

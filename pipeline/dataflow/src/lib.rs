@@ -10,9 +10,9 @@
 //!                                         narrations, later ┘
 //! ```
 //!
-//! The lake's state and the published state are differential collections of fingerprints
-//! (`changes`); only their differences travel on. Operators never block: reads, models and
-//! uploads are tasks on a tokio runtime whose completions wake the operator (`async_operator`).
+//! Of groups that differ, the lake's state and the published state are differential collections of
+//! fingerprints (`changes`); only their differences travel on. Operators never block: reads, models
+//! and uploads are tasks on a tokio runtime whose completions wake the operator (`async_operator`).
 //!
 //! # Guarantees
 //! - An epoch is published when its frontier has passed: all of it or nothing.

@@ -234,8 +234,8 @@ impl Opening {
         })
     }
 
-    /// What the stages share. `is_uniform` says whether the lake's tables in the index were all made
-    /// with this run's settings.
+    /// What the stages share. `is_uniform` says whether the lake's tables in the index were all
+    /// made with this run's settings.
     fn stages(
         &self,
         terms: &Terms,

@@ -161,8 +161,8 @@ pub struct NarrateWith {
     pub flush_columns: usize,
     /// …or after this time.
     pub flush_after: Duration,
-    /// Tables are described anew when so many are completely narrated in all processes together; each
-    /// describes as many at a time at most…
+    /// Tables are described anew when so many are completely narrated in all processes together;
+    /// each describes as many at a time at most…
     pub batch_tables: usize,
     /// …or after this time.
     pub batch_after: Duration,

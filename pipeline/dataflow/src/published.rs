@@ -51,8 +51,8 @@ impl Published {
     /// lake at `lake_url`. `narrates` says whether there is a language model now.
     ///
     /// # Errors
-    /// The index is unreadable, or was made with another embedder or number of shards; the temporary
-    /// folder cannot be used. Nothing is published then, until it is called again.
+    /// The index is unreadable, or was made with another embedder or number of shards; the
+    /// temporary folder cannot be used. Nothing is published then, until it is called again.
     pub async fn advance(
         &self,
         index: &IndexStore,

@@ -1,5 +1,5 @@
-//! What a listing and its plan cost in memory, and what a later run knows of the index. A process of
-//! its own: its memory is measured.
+//! What a listing and its plan cost in memory, and what a later run knows of the index. A process
+//! of its own: its memory is measured.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 

@@ -24,7 +24,8 @@
 //!   private form.
 //! - Seed, snapshot, mode, model, kinds and prefix determine the questions; with both kinds, their
 //!   number does, too. A run that continues after an interruption makes the questions that it would
-//!   have made. Only a statement that has time and memory enough in one run and not in another can differ.
+//!   have made. Only a statement that has time and memory enough in one run and not in another can
+//!   differ.
 //! - Nothing is written to the index or the lake: invented contexts are only in the file of
 //!   questions.
 //!

@@ -13,9 +13,9 @@
 //! index has it in words or as a hash. The parts of a code count as one word together, each one of
 //! n by 1/n; where no table has the code as a whole, as two at most.
 //!
-//! **Asking words** (`asking_words.txt`: find, every, highest, above; and table, field and the like)
-//! say how a question is asked. They count [`Formula::asking`] of a word, unless they are quoted or
-//! the question has no others: where a table has them, it is most often by chance.
+//! **Asking words** (`asking_words.txt`: find, every, highest, above; and table, field and the
+//! like) say how a question is asked. They count [`Formula::asking`] of a word, unless they are
+//! quoted or the question has no others: where a table has them, it is most often by chance.
 //!
 //! **Semantic.** The best cosine over a table's blocks of one kind is the kind's score; a table's
 //! is its best kind's plus [`Formula::second_kind`] times its second best: agreement of two kinds

@@ -5,15 +5,15 @@
 //! they are names, and its vectors would fill the places of the nearest. So a text that more than
 //! [`FEW`] tables have counts as one about a folder does, and the less the more tables have it:
 //! [`Shared::norm_of`]. A word that a table has only there counts only for tables that lack it
-//! elsewhere, and takes no part in how rare the word is; the text is in no length, and is not looked
-//! for by its meaning.
+//! elsewhere, and takes no part in how rare the word is; the text is in no length, and is not
+//! looked for by its meaning.
 //!
 //! Words of long texts about a table ([`long_texts`]) are kept apart in the same sums, but weigh as
 //! those of other texts do.
 //!
 //! What is the same is known by the hashes of the blocks' texts, over the live tables of a corpus:
-//! it does not depend on how tables are spread over segments, nor on when they came. Hashes are read
-//! of blocks as long as more than [`FEW`] others: of a large lake, of nearly all.
+//! it does not depend on how tables are spread over segments, nor on when they came. Hashes are
+//! read of blocks as long as more than [`FEW`] others: of a large lake, of nearly all.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};

@@ -45,8 +45,8 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// The terms of a table's score: the formula's sides, the features that contribute, and what the
-    /// question's naming it adds.
+    /// The terms of a table's score: the formula's sides, the features that contribute, and what
+    /// the question's naming it adds.
     pub(crate) fn shares(&self, ranked: &Ranked) -> Vec<Share> {
         let whole = 1.0 + self.weights.sum();
         let mut shares = vec![

@@ -26,8 +26,8 @@ pub(crate) struct Avx2;
 
 /// Outputs in one register of 32-bit sums.
 const SUMS: usize = 8;
-/// Rows of a group product that are summed at a time: with two sums each, and the weights, they fill
-/// the sixteen registers. [`TILE`] is a multiple.
+/// Rows of a group product that are summed at a time: with two sums each, and the weights, they
+/// fill the sixteen registers. [`TILE`] is a multiple.
 const SUMMED: usize = 4;
 
 // SAFETY: the trait's conditions are used for nothing but the accesses they name.

@@ -1,9 +1,9 @@
 //! Asking the model: the columns that are wanted, distinct, as many at once as the model likes.
 //!
 //! One task goes through the contexts, those that the most tables share first, and keeps
-//! [`concurrency`](limn_models::LanguageModel::concurrency) prompts under way. When all columns of a
-//! table have been answered, the table goes to the first worker of the process, which feeds it into
-//! the dataflow again.
+//! [`concurrency`](limn_models::LanguageModel::concurrency) prompts under way. When all columns of
+//! a table have been answered, the table goes to the first worker of the process, which feeds it
+//! into the dataflow again.
 //!
 //! An answer that fails costs its column only, for this run. A model that fails every time is not
 //! asked on: so many failures in a row end the narrating.
@@ -201,8 +201,8 @@ impl Asking {
         let asking = Arc::clone(self);
         let fatal = Arc::clone(&self.fatal);
         let task = runtime.spawn(async move {
-            // An error is reported before the channel ends: who reads it believes that all was asked
-            // then.
+            // An error is reported before the channel ends: who reads it believes that all was
+            // asked then.
             if let Err(error) = asking.ask(&send).await {
                 asking.fatal.set(error);
             }

@@ -1,5 +1,5 @@
-//! Names that tables take from each other: `staff.csv` is the table `staff` until `staff.json` comes
-//! beside it.
+//! Names that tables take from each other: `staff.csv` is the table `staff` until `staff.json`
+//! comes beside it.
 
 use std::collections::HashMap;
 

@@ -122,7 +122,8 @@ pub struct AskInput {
     /// A plan to run instead of a new one: that of an earlier answer, as it was or edited.
     pub plan: Option<serde_json::Map<String, Value>>,
     /// A statement to run instead, with tables as find_tables gives them: SQL that may have
-    /// functions which ask a language model about rows: `WHERE sem_filter('{title} is about love')`,
+    /// functions which ask a language model about rows: `WHERE sem_filter('{title} is about
+    /// love')`,
     /// `sem_map('the language of {text}')`, `ORDER BY sem_topk('the sadder of {text}') LIMIT 3`.
     pub sql: Option<String>,
     /// Whether the plan is only made, not run.

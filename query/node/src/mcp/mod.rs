@@ -223,9 +223,10 @@ impl Agent {
 
     /// Answers a question from the lake's tables: finds them, writes a plan of SQL (and of steps
     /// that ask a language model about rows), runs it, and gives the answer with its rows, the rows
-    /// that prove it, and the plan. To change a detail (such as to one year), edit that plan and ask
-    /// with it: what did not change is not asked again. A plan or statement of your own may be run,
-    /// too. `answer` is null where the lake has none; the notes say why. Needs the right to ask.
+    /// that prove it, and the plan. To change a detail (such as to one year), edit that plan and
+    /// ask with it: what did not change is not asked again. A plan or statement of your own may be
+    /// run, too. `answer` is null where the lake has none; the notes say why. Needs the right to
+    /// ask.
     #[tool(annotations(read_only_hint = true, open_world_hint = false))]
     async fn ask(
         &self,

@@ -18,8 +18,8 @@ pub struct SearchRequest {
     /// The question in plain words.
     pub q: String,
     /// What is wanted: `tables` that each answer it, ranked one by one, or the `set` of tables that
-    /// do together. If nothing is said, tables, and behind the first one those that join it and have
-    /// words of the question that it lacks.
+    /// do together. If nothing is said, tables, and behind the first one those that join it and
+    /// have words of the question that it lacks.
     #[serde(default)]
     #[param(inline)]
     #[schema(inline)]

@@ -1,4 +1,5 @@
-//! What the engine's thread runs: it begins sequences, steps the device, and gives what is finished.
+//! What the engine's thread runs: it begins sequences, steps the device, and gives what is
+//! finished.
 
 mod recovery;
 
