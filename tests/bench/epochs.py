@@ -44,9 +44,12 @@ def snapshots(index):
 def run(limn, lake, index, more):
     begun = time.monotonic()
     command = [limn, "index", str(lake), "--index", str(index), "--embedder", "hashed-words", "--narrate", "off", "--json", *more]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
-    report = json.loads(done.stdout)
-    return report, round(time.monotonic() - begun, 1)
+    running = subprocess.Popen(command, stdout=subprocess.PIPE)
+    report = json.load(running.stdout)
+    _, status, used = os.wait4(running.pid, 0)
+    if os.waitstatus_to_exitcode(status) != 0:
+        raise SystemExit(f"{command} failed")
+    return report, round(time.monotonic() - begun, 1), round(used.ru_maxrss / 1024)
 
 
 def main():
@@ -72,14 +75,15 @@ def main():
             for number in chosen:
                 write(lake, number, 1_000_000_000)
             before = snapshots(index) if index.exists() else {}
-            report, seconds = run(given.limn, lake, index, given.more)
+            report, seconds, peak = run(given.limn, lake, index, given.more)
             after = snapshots(index)
             known = set().union(*before.values())
             new = {number: segments - known for number, segments in after.items() if number not in before}
             rows.append({
                 "run": name, "files": given.files, "files_written": len(chosen), "snapshots": len(new),
                 "segments": len(set().union(*new.values())), "shards": len({shard for shard, _ in max(after.items())[1]}),
-                "requests": report["requests"], "bytes": report["bytes"], "tables": report["tables"], "seconds": seconds, "load": round(os.getloadavg()[0], 1)})
+                "requests": report["requests"], "bytes": report["bytes"], "tables": report["tables"], "seconds": seconds, "peak_mb": peak,
+                "load": round(os.getloadavg()[0], 1)})
             print(rows[-1], flush=True)
     if given.out:
         keep(given.out, "limn index of a lake of small files, first, unchanged, and with few files changed evenly (epochs.py)", rows)

@@ -39,6 +39,40 @@ impl FromStr for DeviceChoice {
     }
 }
 
+/// Why there is no GPU to compute on.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoGpu {
+    #[cfg(not(feature = "cuda"))]
+    #[error("this limn was built without CUDA; docs/gpu.md says how to build it")]
+    NotBuilt,
+    #[cfg(feature = "cuda")]
+    #[error("this machine has no NVIDIA driver")]
+    NoDriver,
+    #[cfg(feature = "cuda")]
+    #[error("the NVIDIA driver shows no GPU")]
+    NoneShown,
+    /// What the driver says, with the name of its error.
+    #[cfg(feature = "cuda")]
+    #[error("{0}")]
+    Driver(String),
+    #[cfg(feature = "cuda")]
+    #[error("{gpu} has compute capability {}.{}, and limn's kernels need {}.{}", has.0, has.1, needs.0, needs.1)]
+    TooOld {
+        gpu: String,
+        has: (i32, i32),
+        needs: (i32, i32),
+    },
+    #[cfg(feature = "cuda")]
+    #[error(
+        "{gpu} does not take the kernels: {why}; they need a driver for CUDA 13 (580 or newer)"
+    )]
+    Kernels { gpu: String, why: String },
+    /// Why each GPU that the driver shows cannot be used.
+    #[cfg(feature = "cuda")]
+    #[error("{0}")]
+    AllRefused(String),
+}
+
 /// The devices that models are loaded onto. [`default`](Default::default) is the processor.
 #[derive(Clone, Default)]
 pub struct Devices {
@@ -64,7 +98,9 @@ impl Devices {
             Err(reason) => reason,
         };
         if choice == DeviceChoice::Cuda {
-            return Err(ModelError::NoGpu { reason });
+            return Err(ModelError::NoGpu {
+                reason: reason.to_string(),
+            });
         }
         let mut devices = Self::default();
         // A limn that knows nothing of GPUs has nothing to say of them.
@@ -75,7 +111,7 @@ impl Devices {
     }
 
     #[cfg(feature = "cuda")]
-    fn gpus(choice: DeviceChoice) -> Result<Self, String> {
+    fn gpus(choice: DeviceChoice) -> Result<Self, NoGpu> {
         Ok(Self {
             gpus: crate::cuda::gpus()?,
             required: choice == DeviceChoice::Cuda,
@@ -84,8 +120,8 @@ impl Devices {
     }
 
     #[cfg(not(feature = "cuda"))]
-    fn gpus(_: DeviceChoice) -> Result<Self, String> {
-        Err("this limn was built without CUDA; docs/gpu.md says how to build it".to_owned())
+    fn gpus(_: DeviceChoice) -> Result<Self, NoGpu> {
+        Err(NoGpu::NotBuilt)
     }
 
     /// Why there is no GPU, in one line for a person; `None` where there is one or none was looked

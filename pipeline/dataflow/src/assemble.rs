@@ -1,6 +1,7 @@
 //! Groups in the dataflow until every file of theirs has been read: then the assembler makes their
 //! tables, and what these replace leaves with them.
 
+use serde::{Deserialize, Serialize};
 use timely::dataflow::Stream;
 use timely::dataflow::operators::vec::Map;
 use timely::dataflow::operators::{Concat, Exchange};
@@ -8,14 +9,20 @@ use timely::dataflow::operators::{Concat, Exchange};
 use crate::changes::{Epoch, GroupId};
 use crate::pending::Pending;
 use crate::plan::GroupPlan;
-use crate::read::ReadDone;
+use crate::read::{Part, ReadDone};
 use crate::when_complete::{Whole, when_complete};
 use crate::wire::Wire;
 
-/// A group that is to be described, or what came of reading a part of it.
+/// A group that is to be described, or what came of a part of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum GroupPart {
-    /// Its plan.
-    Plan(Wire<GroupPlan>),
+    /// The group.
+    Plan {
+        /// Its plan.
+        plan: Wire<GroupPlan>,
+        /// Its files whose summaries are the published ones.
+        as_published: Vec<Part>,
+    },
     /// A file or text of it.
     Read(ReadDone),
 }
@@ -26,14 +33,14 @@ impl Whole for Pending {
 
     fn key(part: &GroupPart, epoch: Epoch) -> (Epoch, GroupId) {
         match part {
-            GroupPart::Plan(plan) => (epoch, plan.0.id),
+            GroupPart::Plan { plan, .. } => (epoch, plan.0.id),
             GroupPart::Read(read) => (epoch, read.group),
         }
     }
 
     fn add(&mut self, part: GroupPart) {
         match part {
-            GroupPart::Plan(plan) => self.expect(plan.0),
+            GroupPart::Plan { plan, as_published } => self.expect(plan.0, as_published),
             GroupPart::Read(read) => self.insert(read.part, read.result.0),
         }
     }
@@ -43,15 +50,13 @@ impl Whole for Pending {
     }
 }
 
-/// Joins groups with their reads, and lets go of those that are complete: all is on the worker of
-/// its group.
+/// Joins groups, and what is known of them, with their reads, and lets go of those that are
+/// complete: all is on the worker of its group.
 pub fn complete_groups<'scope>(
-    plans: Stream<'scope, Epoch, Vec<Wire<GroupPlan>>>,
+    known: Stream<'scope, Epoch, Vec<GroupPart>>,
     reads: Stream<'scope, Epoch, Vec<ReadDone>>,
 ) -> Stream<'scope, Epoch, Vec<Pending>> {
     let reads = reads.exchange(|read: &ReadDone| read.owner);
-    let parts = plans
-        .map(GroupPart::Plan)
-        .concat(reads.map(GroupPart::Read));
+    let parts = known.concat(reads.map(GroupPart::Read));
     when_complete(parts, "complete groups", |group: Pending| [group])
 }

@@ -68,12 +68,12 @@ use crate::narrate::awaiting::{Askers, AwaitingTable};
 use crate::narrate::store::NarrationStore;
 use crate::plan::GroupPlan;
 use crate::publish::{Committer, PublishedEpoch, gather_epoch};
-use crate::read::{LookedUp, ReadTask, Reader};
+use crate::read::{ReadTask, Reader};
 use crate::segments::{
     BufferLimits, SegmentWriter, ShardResult, ShardWorkers, Written, batch_by_shard,
 };
 use crate::select::{GroupOwners, Work, select_work};
-use crate::tasks::read_tasks;
+use crate::tasks::{LookedUp, Rest, look_up};
 use crate::wire::Wire;
 
 /// What all rounds of a session share in a process.
@@ -245,25 +245,25 @@ fn read_and_assemble<'scope>(
     stages: &Stages,
     owners: GroupOwners,
 ) -> Stream<'scope, Epoch, Vec<TableDraft>> {
-    let tasks = work.clone().flat_map(move |work| read_tasks(work, owners));
-    let look_up = Stage::of("look files up", job, &stages.reader);
-    let looked_up = look_up.run(tasks, Pipeline, |reader, task| async move {
-        Ok(vec![reader.look_up(task)?])
+    let look = Stage::of("look files up", job, &stages.reader);
+    let looked_up = look.run(work, Pipeline, move |reader, work| async move {
+        look_up(&reader, work, owners)
     });
-    let (unknown, known) = looked_up.ok_err(|found| match found {
-        LookedUp::Unknown(task) => Ok(task),
-        LookedUp::Known(done) => Err(done),
+    let (known, rest): (_, Stream<'scope, Epoch, Vec<Rest>>) =
+        looked_up.ok_err(|found| match found {
+            LookedUp::Part(part) => Ok(part),
+            LookedUp::Rest(rest) => Err(rest),
+        });
+    let (unknown, at_once) = rest.ok_err(|rest| match rest {
+        Rest::Read(task) => Ok(task),
+        Rest::AtOnce(work) => Err(work),
     });
     let read = Stage::of("read files", job, &stages.reader);
     let by_path = Exchange::new(ReadTask::route);
     let reads = read.run(unknown, by_path, |reader, task| async move {
         reader.read(task).await
     });
-    let (plans, at_once) = work.ok_err(|work| match work {
-        Work::Describe(plan) => Ok(plan),
-        other => Err(Box::new(other)),
-    });
-    let groups = complete_groups(plans, known.concat(reads));
+    let groups = complete_groups(known, reads);
     let assemble = Stage::of("assemble tables", job, &stages.assembler);
     let of_parts = assemble.run(groups, Pipeline, |assembler, group| async move {
         assembler.of_parts(group)

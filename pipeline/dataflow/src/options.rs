@@ -103,7 +103,7 @@ impl Default for RunOptions {
             embed_threads: cores,
             read_memory: 256 << 20,
             held_memory: 160 << 20,
-            epoch_objects: 8192,
+            epoch_objects: 16_384,
             epoch_bytes: 2 << 30,
             epochs_in_flight: 2,
             keep_vectors_after: Duration::from_secs(30),

@@ -58,6 +58,30 @@ struct FilePart {
     no_table: bool,
 }
 
+impl FilePart {
+    /// What came of a file; none if that is a text.
+    fn of(
+        file: &TableFile,
+        read: Result<ReadResult, Unread>,
+        published: &Published,
+    ) -> Result<Option<Self>, PipelineError> {
+        let mut part = FilePart::default();
+        match read {
+            Ok(ReadResult::Summary(summary)) => part.summary = Some(*summary),
+            Ok(ReadResult::AsPublished) => {
+                part.summary = Some(*published.summary(file.content_fingerprint())?);
+            }
+            Ok(ReadResult::NoTable) => part.no_table = true,
+            Err(unread) => {
+                part.summary = published.last_good(&file.object.path)?;
+                part.unread = Some(unread);
+            }
+            Ok(ReadResult::Text(_) | ReadResult::Shared(_)) => return Ok(None),
+        }
+        Ok(Some(part))
+    }
+}
+
 impl GroupRead {
     /// The parts of a group, with what is published of those that could not be read.
     /// From here on it holds no value that is not to be kept.
@@ -81,7 +105,7 @@ impl GroupRead {
                         Some(Ok(ReadResult::Text(text))) => Ok(ContextRead::Text(text)),
                         Some(Ok(ReadResult::Shared(text))) => Ok(ContextRead::Shared(text)),
                         Some(Err(unread)) => Err(unread),
-                        Some(Ok(ReadResult::Summary(_) | ReadResult::NoTable)) | None => continue,
+                        Some(Ok(_)) | None => continue,
                     }
                 }
             };
@@ -92,21 +116,11 @@ impl GroupRead {
         let mut files = HashMap::new();
         for (index, file) in group.files.iter().enumerate() {
             let path = &file.object.path;
-            let mut part = match parts.remove(&Part::File(index as u32)) {
-                Some(Ok(ReadResult::Summary(summary))) => FilePart {
-                    summary: Some(*summary),
-                    ..FilePart::default()
-                },
-                Some(Ok(ReadResult::NoTable)) => FilePart {
-                    no_table: true,
-                    ..FilePart::default()
-                },
-                Some(Err(unread)) => FilePart {
-                    summary: published.last_good(path)?,
-                    unread: Some(unread),
-                    ..FilePart::default()
-                },
-                Some(Ok(ReadResult::Text(_) | ReadResult::Shared(_))) | None => continue,
+            let Some(read) = parts.remove(&Part::File(index as u32)) else {
+                continue;
+            };
+            let Some(mut part) = FilePart::of(file, read, published)? else {
+                continue;
             };
             if let Some(summary) = &mut part.summary {
                 if let Some(logged) = logged.as_ref().filter(|_| redact != Redact::Off) {

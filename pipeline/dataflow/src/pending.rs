@@ -29,6 +29,7 @@ pub fn parts_of(plan: &GroupPlan) -> impl Iterator<Item = Part> + '_ {
 #[derive(Default)]
 pub struct Pending {
     plan: Option<GroupPlan>,
+    as_published: Vec<Part>,
     parts: Parts,
     wide: WideFiles,
     /// Those that are left out, and how many columns they have.
@@ -36,9 +37,10 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// The group whose parts are to come.
-    pub fn expect(&mut self, plan: GroupPlan) {
+    /// The group whose parts are to come, but for the files whose summaries are the published ones.
+    pub fn expect(&mut self, plan: GroupPlan, as_published: Vec<Part>) {
         self.plan = Some(plan);
+        self.as_published = as_published;
     }
 
     /// Takes in what came of reading a part.
@@ -57,6 +59,9 @@ impl Pending {
     /// The group and its parts, with why some of them are left out.
     pub fn complete(mut self) -> Option<(GroupPlan, Parts)> {
         let plan = self.plan?;
+        let as_published = self.as_published.into_iter();
+        self.parts
+            .extend(as_published.map(|part| (part, Ok(ReadResult::AsPublished))));
         for (part, columns) in self.too_wide {
             if let Part::File(index) = part
                 && let Some(file) = plan.group.files.get(index as usize)
@@ -70,9 +75,10 @@ impl Pending {
 
     /// Whether all has come.
     pub fn has_all(&self) -> bool {
+        let has = self.parts.len() + self.as_published.len();
         self.plan
             .as_ref()
-            .is_some_and(|plan| self.parts.len() == parts_of(plan).count())
+            .is_some_and(|plan| has == parts_of(plan).count())
     }
 }
 

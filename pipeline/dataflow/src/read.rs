@@ -24,9 +24,7 @@ use limn_store::Store;
 use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 
 use self::task::read_result;
-pub use self::task::{
-    LookedUp, Part, ReadDone, ReadResult, ReadSource, ReadTask, Unread, WantedParts,
-};
+pub use self::task::{Part, ReadDone, ReadResult, ReadSource, ReadTask, Unread, WantedParts};
 use crate::error::PipelineError;
 use crate::progress::Progress;
 use crate::published::{KnownFile, Published};
@@ -129,12 +127,16 @@ impl Reader {
         }
     }
 
-    /// Looks a part up in what is published. This process has to have its group.
+    /// Looks a part up in what is published: what comes of it, if it is known. This process has to
+    /// have its group.
     ///
     /// # Errors
     /// The temporary folder cannot be used.
-    pub fn look_up(&self, task: ReadTask) -> Result<LookedUp, PipelineError> {
-        let known = match &task.source.0 {
+    pub fn look_up(
+        &self,
+        task: &ReadTask,
+    ) -> Result<Option<Result<ReadResult, Unread>>, PipelineError> {
+        Ok(match &task.source.0 {
             _ if task.is_probed => None,
             ReadSource::Data(file) => {
                 let known = self.published.file(file.content_fingerprint())?;
@@ -142,7 +144,11 @@ impl Reader {
                     self.count_for_people(file);
                 }
                 known.map(|known| match known {
-                    KnownFile::Summary(summary) => Ok(ReadResult::Summary(summary)),
+                    // Wide files are counted when they come.
+                    KnownFile::Summary(summary) if summary.columns.len() >= WIDE => {
+                        Ok(ReadResult::Summary(summary))
+                    }
+                    KnownFile::Summary(_) => Ok(ReadResult::AsPublished),
                     KnownFile::NoTable => Ok(ReadResult::NoTable),
                     KnownFile::Unread(error) => Err(Unread {
                         error,
@@ -165,10 +171,6 @@ impl Reader {
                 known.map(|known| Ok(ReadResult::Text(known)))
             }
             ReadSource::Shared { .. } => None,
-        };
-        Ok(match known {
-            Some(known) => LookedUp::Known(self.done(&task, known)),
-            None => LookedUp::Unknown(task),
         })
     }
 
@@ -195,7 +197,8 @@ impl Reader {
         Ok(vec![self.done(&task, result)])
     }
 
-    fn done(&self, task: &ReadTask, result: Result<ReadResult, Unread>) -> ReadDone {
+    /// What came of a part, counted.
+    pub fn done(&self, task: &ReadTask, result: Result<ReadResult, Unread>) -> ReadDone {
         let held = match &result {
             Ok(ReadResult::Summary(summary)) => {
                 self.options.room.hold(weight::of_table_to_be(summary))

@@ -9,6 +9,7 @@ use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DriverError, result}
 use cudarc::nvrtc::Ptx;
 
 use super::gpu::{Address, Gpu, GpuError};
+use crate::devices::NoGpu;
 
 /// The kernels, compiled by the build script.
 const KERNELS: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
@@ -36,12 +37,12 @@ const KEPT_BYTES: u64 = 2 << 30;
 const LEAST_CAPABILITY: (i32, i32) = (8, 0);
 
 /// All GPUs that can be used; otherwise why there is none.
-pub(crate) fn gpus() -> Result<Vec<Arc<dyn Gpu>>, String> {
+pub(crate) fn gpus() -> Result<Vec<Arc<dyn Gpu>>, NoGpu> {
     // SAFETY: looks for the driver's library by its well-known names.
     if !unsafe { sys::is_culib_present() } {
-        return Err("this machine has no NVIDIA driver".to_owned());
+        return Err(NoGpu::NoDriver);
     }
-    let said = |error: DriverError| described(&error);
+    let said = |error: DriverError| NoGpu::Driver(described(&error));
     result::init().map_err(said)?;
     let count = CudaContext::device_count().map_err(said)?;
     let mut gpus: Vec<Arc<dyn Gpu>> = Vec::new();
@@ -57,8 +58,8 @@ pub(crate) fn gpus() -> Result<Vec<Arc<dyn Gpu>>, String> {
     }
     match (gpus.is_empty(), refused.is_empty()) {
         (false, _) => Ok(gpus),
-        (true, true) => Err("the NVIDIA driver shows no GPU".to_owned()),
-        (true, false) => Err(refused.join("; ")),
+        (true, true) => Err(NoGpu::NoneShown),
+        (true, false) => Err(NoGpu::AllRefused(refused.join("; "))),
     }
 }
 
@@ -72,22 +73,22 @@ struct CudaGpu {
 }
 
 impl CudaGpu {
-    fn open(ordinal: usize) -> Result<Self, String> {
-        let said = |error: DriverError| described(&error);
+    fn open(ordinal: usize) -> Result<Self, NoGpu> {
+        let said = |error: DriverError| NoGpu::Driver(described(&error));
         let context = CudaContext::new(ordinal).map_err(said)?;
         let name = context.name().map_err(said)?;
         let capability = context.compute_capability().map_err(said)?;
         if capability < LEAST_CAPABILITY {
-            return Err(format!(
-                "{name} has compute capability {}.{}, and limn's kernels need {}.{}",
-                capability.0, capability.1, LEAST_CAPABILITY.0, LEAST_CAPABILITY.1
-            ));
+            return Err(NoGpu::TooOld {
+                gpu: name,
+                has: capability,
+                needs: LEAST_CAPABILITY,
+            });
         }
-        let module = context.load_module(Ptx::from_src(KERNELS)).map_err(|error| {
-            format!(
-                "{name} does not take the kernels: {}; they need a driver for CUDA 13 (580 or newer)",
-                described(&error)
-            )
+        let module = context.load_module(Ptx::from_src(KERNELS));
+        let module = module.map_err(|error| NoGpu::Kernels {
+            gpu: name.clone(),
+            why: described(&error),
         })?;
         let functions = NAMES
             .iter()

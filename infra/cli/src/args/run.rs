@@ -164,7 +164,7 @@ pub struct RunArgs {
     pub values: Option<u32>,
     /// Publish after this many files of tables that differ at most, so that tables become
     /// searchable while a run goes on; the first time after 1,024.
-    #[arg(help_heading = MORE, long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(help_heading = MORE, long, value_name = "N", default_value_t = 16_384, value_parser = clap::value_parser!(u64).range(1..))]
     pub epoch_objects: u64,
     /// Report every failure, and exit with 1, also where an earlier run has reported the same ones.
     #[arg(help_heading = MORE, long)]

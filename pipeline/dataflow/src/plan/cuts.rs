@@ -6,8 +6,8 @@ use limn_lake::Group;
 /// minute. Each next one may have twice as many, so that a large lake is not cut into very many.
 /// What differs from an index is one epoch where it has room in one.
 const FIRST_OBJECTS: usize = 1024;
-/// Objects of the groups of an epoch at most, for each that may differ.
-const WHOLE: usize = 8;
+/// Objects of the groups of an epoch at most: their paths are in memory, about 300 bytes each.
+const MOST_WHOLE: usize = 1 << 20;
 
 /// What of a group differs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,9 +83,8 @@ impl Cuts {
     /// Whether an epoch begins with the next group, of which this differs.
     pub(super) fn begins(&mut self, changed: Changed) -> bool {
         let with = self.open.and(changed);
-        let is_full = with.objects > self.room
-            || with.bytes > self.most_bytes
-            || with.whole > self.room.saturating_mul(WHOLE);
+        let is_full =
+            with.objects > self.room || with.bytes > self.most_bytes || with.whole > MOST_WHOLE;
         let begins = self.open.whole > 0 && is_full;
         if begins {
             self.room = self.room.saturating_mul(2).min(self.most_objects);

@@ -1,6 +1,7 @@
 //! What is published of files: what came of reading them, and where their values are.
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
 
 use limn_formats::member::split;
@@ -14,6 +15,7 @@ use super::catalog_rows::{content_of, object_of, parts_of};
 use super::places::Place;
 use super::row::{Row, hash_of};
 use super::state::Published;
+use super::whole_rows::scratch;
 use crate::error::PipelineError;
 use crate::position::Position;
 use crate::sketches::kept;
@@ -49,6 +51,17 @@ impl Published {
             Some(error) => Some(KnownFile::Unread(error.clone())),
             None => known.summary().map(|it| KnownFile::Summary(Box::new(it))),
         })
+    }
+
+    /// The summary of a file of which [`file`](Self::file) gave one in this round.
+    ///
+    /// # Errors
+    /// The temporary folder cannot be used.
+    pub fn summary(&self, content: Fingerprint) -> Result<Box<FileSummary>, PipelineError> {
+        match self.file(content)? {
+            Some(KnownFile::Summary(summary)) => Ok(summary),
+            _ => Err(scratch(io::ErrorKind::NotFound.into())),
+        }
     }
 
     /// Whether this very version of a file is published.

@@ -33,15 +33,6 @@ pub struct ReadTask {
     pub is_probed: bool,
 }
 
-/// What is known of a part of a group before anything is read.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum LookedUp {
-    /// All: the catalog has it in this version.
-    Known(ReadDone),
-    /// Nothing.
-    Unknown(ReadTask),
-}
-
 /// What is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ReadSource {
@@ -131,6 +122,9 @@ impl From<&FileError> for Unread {
 pub enum ReadResult {
     /// The summary of a data file.
     Summary(Box<FileSummary>),
+    /// The summary of a data file is the published one, which is fetched once all of its group has
+    /// come: until then it takes no memory.
+    AsPublished,
     /// A data file holds no table, and promised none: it takes no part.
     NoTable,
     /// The text of a sidecar, or a table's part of a text about several.
