@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+use super::build::build;
 use super::channel::{Channel, End, Unsealed, left};
 use super::frame;
 use super::options::{ClusterOptions, Trust};
@@ -54,6 +55,7 @@ enum Kind {
 /// What both ends of a connection say first.
 #[derive(Debug, Serialize, Deserialize)]
 struct Greeting {
+    /// Version and build.
     limn: String,
     processes: usize,
     from: usize,
@@ -103,10 +105,25 @@ pub fn connect(
     options: &ClusterOptions,
     stop: &CancellationToken,
 ) -> Result<Connections, Box<Unconnected>> {
+    let limn = build().map_err(|error| {
+        let cause = format!(
+            "which build of limn this is cannot be told, since its executable cannot be read: {error}"
+        );
+        Box::new(Unconnected {
+            error: PipelineError::Settings(cause),
+            reached: Vec::new(),
+        })
+    })?;
     let party = Party {
         options: options.clone(),
         start: limn_segment::nonce(),
+        limn,
     };
+    connect_as(party, stop)
+}
+
+fn connect_as(party: Party, stop: &CancellationToken) -> Result<Connections, Box<Unconnected>> {
+    let options = &party.options.clone();
     let rendezvous = Rendezvous {
         options,
         party,
@@ -345,6 +362,8 @@ struct Party {
     options: ClusterOptions,
     /// Another one at each start.
     start: String,
+    /// Version and build.
+    limn: String,
 }
 
 /// What a caller says when it has taken the answer.
@@ -400,7 +419,7 @@ impl Party {
 
     fn greeting(&self, to: usize, kind: Kind) -> Greeting {
         Greeting {
-            limn: env!("CARGO_PKG_VERSION").to_owned(),
+            limn: self.limn.clone(),
             processes: self.options.hosts.len(),
             from: self.options.process,
             start: self.start.clone(),
@@ -464,3 +483,6 @@ fn settle(connection: &Channel) -> io::Result<()> {
     connection.set_read_timeout(None)?;
     connection.set_write_timeout(None)
 }
+
+#[cfg(test)]
+mod tests;

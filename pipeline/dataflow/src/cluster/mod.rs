@@ -19,6 +19,7 @@
 //! they meet on one machine only, unless the options say that nobody else reaches their ports.
 
 mod agreement;
+mod build;
 pub mod channel;
 pub mod connect;
 mod frame;
