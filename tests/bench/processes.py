@@ -3,8 +3,8 @@
     python3 tests/bench/processes.py target/release/limn RESULT.json [TABLES]
 
 Reports wall seconds and CPU seconds (of all processes of a run) of alternating runs into new indexes: one process on one
-core, one on all (tasks beside the worker use what another core has to spare), two on all; and the seconds of each process
-by stage, summed over its concurrent tasks.
+core, one on all (tasks beside the worker use what another core has to spare), two on all; and of each process the share of
+its time that it was busy or waited, of a core, and the share of each stage, summed over its concurrent tasks.
 """
 
 import json
@@ -62,13 +62,16 @@ def run(limn, root, index, processes, cores):
         "embedded_tokens": report["model"]["embedded_tokens"],
         "objects_read": report["objects"]["read"],
         "requests": sum(report["requests"].values()),
-        "seconds_by_process": [stages(line) for line in done.stderr.splitlines() if "seconds of this process" in line],
+        "shares_by_process": [shares(line) for line in done.stderr.splitlines() if "seconds of this process" in line],
     }
 
 
-def stages(line):
-    """The seconds of each stage in a line of a process's log."""
-    return {name: round(float(value), 2) for name, value in re.findall(r"(read|embed|write)=([0-9.e-]+)", line)}
+def shares(line):
+    """The seconds that a line of a process's log has in all, and the shares of them."""
+    seconds = {name: float(value) for name, value in re.findall(r"(total|busy|list|plan|read|embed|write|publish)=([0-9.e-]+)", line)}
+    total = seconds.pop("total")
+    found = {"seconds": round(total, 2)} | {name: round(value / total, 3) for name, value in seconds.items()}
+    return found | {"waiting": round(max(0, 1 - seconds["busy"] / total), 3)}
 
 
 def main():

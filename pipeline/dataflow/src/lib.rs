@@ -38,6 +38,7 @@ mod assemble;
 mod assembler;
 mod async_operator;
 mod changes;
+mod clock;
 mod cluster;
 mod containers;
 mod describe;

@@ -14,6 +14,7 @@ use limn_summary::TokenCounter;
 use tokio::sync::Mutex;
 
 use crate::assembler::Assembler;
+use crate::clock::Clock;
 use crate::cluster::terms::Terms;
 use crate::cluster::totals::Totals;
 use crate::describe::Describer;
@@ -26,7 +27,7 @@ use crate::known_vectors::KnownVectors;
 use crate::narrate::asking::Asking;
 use crate::narrate::store::NarrationStore;
 use crate::options::{NarrateWith, RunOptions};
-use crate::progress::Progress;
+use crate::progress::{Progress, Stage};
 use crate::publish::Committer;
 use crate::published::Published;
 use crate::published_vectors::PublishedVectors;
@@ -86,6 +87,8 @@ pub struct Opening {
     pub fatal: Arc<Fatal>,
     /// What is known of the index.
     pub known: Known,
+    /// Started with the run.
+    pub clock: Clock,
     /// Requests that the stores had seen before.
     counts: (RequestCounts, RequestCounts),
 }
@@ -150,6 +153,7 @@ impl Opening {
             progress,
             fatal,
             known,
+            clock: Clock::start(),
             counts,
         }
     }
@@ -300,6 +304,7 @@ impl Opening {
                 narrations.clone(),
                 MostTables(options.join_tables),
                 self.embedder.record().cloned(),
+                Arc::clone(progress),
             )?,
             narrations,
             asking,
@@ -393,10 +398,15 @@ impl Opening {
             },
             embedded_blocks: self.progress.blocks_embedded_anew.load(Ordering::Relaxed),
             embedded_tokens: embed.tokens,
-            read: self.progress.read_seconds(),
+            total: self.clock.elapsed(),
+            busy: self.clock.busy(),
+            list: self.progress.seconds(Stage::List),
+            plan: self.progress.seconds(Stage::Plan),
+            read: self.progress.seconds(Stage::Read),
             embed: embed.busy.as_secs_f64(),
             embed_span: embed.span().as_secs_f64(),
-            write: self.progress.write_seconds(),
+            write: self.progress.seconds(Stage::Write),
+            publish: self.progress.seconds(Stage::Publish),
             narrate: stages.asking.as_ref().map_or(0.0, |it| it.seconds()),
             narrated: stages
                 .asking

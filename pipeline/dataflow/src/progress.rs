@@ -3,7 +3,7 @@
 //! They are for people: nothing in the dataflow depends on them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::Instant;
 
 /// What a running job has done so far. Cheap to read from another thread at any time.
 #[derive(Debug, Default)]
@@ -32,8 +32,22 @@ pub struct Progress {
     pub epochs_planned: AtomicU64,
     /// Epochs published (or found empty).
     pub epochs_done: AtomicU64,
-    read_nanos: AtomicU64,
-    write_nanos: AtomicU64,
+    nanos: [AtomicU64; 5],
+}
+
+/// A stage whose time is counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stage {
+    /// Listing the lake, with what is in its containers and logs.
+    List,
+    /// Planning the epochs.
+    Plan,
+    /// Reading and summarising files.
+    Read,
+    /// Building and writing segments.
+    Write,
+    /// Publishing snapshots, with the join graph.
+    Publish,
 }
 
 impl Progress {
@@ -41,25 +55,14 @@ impl Progress {
         counter.fetch_add(n as u64, Ordering::Relaxed);
     }
 
-    /// Adds time spent reading one file (summed over concurrent reads).
-    pub(crate) fn add_read_time(&self, spent: Duration) {
-        self.read_nanos
-            .fetch_add(spent.as_nanos() as u64, Ordering::Relaxed);
+    /// Adds time spent in a stage since it was `begun`.
+    pub(crate) fn spend(&self, stage: Stage, begun: Instant) {
+        let nanos = begun.elapsed().as_nanos() as u64;
+        self.nanos[stage as usize].fetch_add(nanos, Ordering::Relaxed);
     }
 
-    /// Adds time spent building and writing one segment (summed over concurrent writes).
-    pub(crate) fn add_write_time(&self, spent: Duration) {
-        self.write_nanos
-            .fetch_add(spent.as_nanos() as u64, Ordering::Relaxed);
-    }
-
-    /// Seconds spent reading, summed over concurrent reads.
-    pub fn read_seconds(&self) -> f64 {
-        self.read_nanos.load(Ordering::Relaxed) as f64 / 1e9
-    }
-
-    /// Seconds spent building and writing segments, summed over concurrent writes.
-    pub fn write_seconds(&self) -> f64 {
-        self.write_nanos.load(Ordering::Relaxed) as f64 / 1e9
+    /// Seconds spent in a stage, summed over concurrent tasks.
+    pub(crate) fn seconds(&self, stage: Stage) -> f64 {
+        self.nanos[stage as usize].load(Ordering::Relaxed) as f64 / 1e9
     }
 }

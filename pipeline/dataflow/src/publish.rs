@@ -10,6 +10,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
+use std::time::Instant;
 
 use limn_lake::{Filters, Ignored};
 use limn_models::EncoderRecord;
@@ -28,6 +29,7 @@ use crate::graph::{Joins, MostTables};
 use crate::known_failures::KnownFailures;
 use crate::narrate::store::NarrationStore;
 use crate::position::Position;
+use crate::progress::{Progress, Stage};
 use crate::published::Published;
 use crate::rebase::{Others, refusal};
 use crate::report::Failure;
@@ -89,6 +91,7 @@ pub struct Committer {
     most_joined: MostTables,
     /// What is to be remembered of the encoder's folder, where vectors are of one.
     encoder: Option<EncoderRecord>,
+    progress: Arc<Progress>,
     /// Completes when the commit that was asked for last has succeeded.
     last: std::sync::Mutex<Option<oneshot::Receiver<()>>>,
     state: Mutex<CommitState>,
@@ -129,6 +132,7 @@ impl Committer {
         narrations: Option<Arc<NarrationStore>>,
         most_joined: MostTables,
         encoder: Option<EncoderRecord>,
+        progress: Arc<Progress>,
     ) -> Result<Arc<Self>, PipelineError> {
         let (lake, shards) = (terms.lake.clone(), terms.shards);
         let (settings, filters) = (terms.settings.clone(), terms.filters.clone());
@@ -153,6 +157,7 @@ impl Committer {
             published: Arc::clone(published),
             most_joined,
             encoder,
+            progress,
             last: std::sync::Mutex::default(),
             state,
         }))
@@ -248,6 +253,7 @@ impl Committer {
         additions: &Additions,
         joins: &Joins,
     ) -> Result<(), PipelineError> {
+        let begun = Instant::now();
         for _ in 0..REBASES {
             if let Some(table) = state.others.wrote_one_of(&additions.written) {
                 return Err(PipelineError::Overtaken {
@@ -267,6 +273,7 @@ impl Committer {
             match self.index.publish(&next).await {
                 Ok(()) => {
                     state.snapshot = Some(next);
+                    self.progress.spend(Stage::Publish, begun);
                     return Ok(());
                 }
                 Err(PublishError::Lost { .. }) => self.rebase(state).await?,

@@ -26,7 +26,7 @@ use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 use self::task::read_result;
 pub use self::task::{Part, ReadDone, ReadResult, ReadSource, ReadTask, Unread, WantedParts};
 use crate::error::PipelineError;
-use crate::progress::Progress;
+use crate::progress::{Progress, Stage};
 use crate::published::{KnownFile, Published};
 use crate::weight;
 use crate::wire::Wire;
@@ -106,6 +106,11 @@ impl Reader {
     /// of it.
     pub fn files_read(&self) -> u64 {
         self.files_read.load(Ordering::Relaxed)
+    }
+
+    /// Counters of the job.
+    pub(crate) fn progress(&self) -> &Progress {
+        &self.progress
     }
 
     /// The widest file read so far, if one is very wide, and how many columns it has.
@@ -337,7 +342,7 @@ impl Reader {
             summary.size = file.object.size;
             self.note_width(&file.object.path, summary.columns.len());
         }
-        self.progress.add_read_time(start.elapsed());
+        self.progress.spend(Stage::Read, start);
         Ok(summary)
     }
 

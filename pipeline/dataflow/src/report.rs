@@ -145,6 +145,15 @@ pub struct CompactedTotals {
 pub struct Seconds {
     /// Wall time of the run.
     pub total: f64,
+    /// Processor time of all processes; 0 where the system does not say.
+    #[serde(default)]
+    pub busy: f64,
+    /// Listing, summed over processes.
+    #[serde(default)]
+    pub list: f64,
+    /// Planning, summed over processes.
+    #[serde(default)]
+    pub plan: f64,
     /// Reading and summarising files, summed over concurrent reads.
     pub read: f64,
     /// Narrating, summed over devices.
@@ -155,6 +164,9 @@ pub struct Seconds {
     pub embed_span: f64,
     /// Building and writing segments, summed over concurrent writes.
     pub write: f64,
+    /// Publishing snapshots, with the join graph.
+    #[serde(default)]
+    pub publish: f64,
 }
 
 /// A table or object that could not be indexed. It costs only itself.

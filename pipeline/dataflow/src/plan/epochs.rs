@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::iter::Peekable;
 use std::sync::Arc;
+use std::time::Instant;
 
 use limn_lake::{Group, Layout};
 
@@ -12,6 +13,7 @@ use super::sides::{Differ, EpochPlan, Sides, tombstone_group};
 use super::survey::{Found, Surveyed, ToDo};
 use crate::changes::GroupId;
 use crate::error::PipelineError;
+use crate::progress::Stage;
 
 /// The epochs of a plan. Each is made when it is asked for: so only those under way are in memory.
 /// What is published is known as of the plan until the last one is made.
@@ -97,10 +99,14 @@ impl Iterator for Epochs {
             self.others = self.others.checked_sub(1)?;
             return Some(EpochPlan::default());
         };
+        let begun = Instant::now();
         let mut epoch = making.epoch();
         making.left -= 1;
         if making.left == 0 {
             making.add_tombstones(&mut epoch);
+        }
+        making.planner.reader.progress().spend(Stage::Plan, begun);
+        if making.left == 0 {
             self.making = None;
         }
         Some(epoch)

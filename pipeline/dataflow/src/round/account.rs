@@ -315,12 +315,16 @@ impl Round {
             embedded_tokens: all.embedded_tokens,
         };
         report.seconds = Seconds {
-            total: self.started.elapsed().as_secs_f64(),
+            total: all.total,
+            busy: all.busy,
+            list: all.list,
+            plan: all.plan,
             read: all.read,
             narrate: all.narrate,
             embed: all.embed,
             embed_span: all.embed_span,
             write: all.write,
+            publish: all.publish,
         };
     }
 }

@@ -1,7 +1,6 @@
 //! How a round begins: its terms, on which all processes agree, and what each opens for them.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use limn_segment::{Snapshot, nonce};
 
@@ -84,7 +83,6 @@ impl Round {
     /// # Errors
     /// Those of [`index_lake`](crate::index_lake).
     pub async fn open(mut opening: Opening) -> Result<Self, PipelineError> {
-        let started = Instant::now();
         let cluster = opening.options.cluster.clone();
         let lake = opening.lake.url().to_owned();
         let snapshot = opening.index.prepare().await?;
@@ -135,7 +133,6 @@ impl Round {
             planner,
             cluster,
             notes,
-            started,
         })
     }
 
@@ -144,7 +141,6 @@ impl Round {
     /// # Errors
     /// Other options than the leader's; the index cannot be read.
     pub async fn join(opening: Opening, cluster: &Arc<Cluster>) -> Result<Self, PipelineError> {
-        let started = Instant::now();
         let terms = cluster.terms().await;
         opening.check(&terms).await?;
         let snapshot = match terms.snapshot {
@@ -165,7 +161,6 @@ impl Round {
             planner,
             cluster: Some(Arc::clone(cluster)),
             notes: Vec::new(),
-            started,
         })
     }
 }

@@ -1,6 +1,7 @@
 //! What a process lists and plans in a round, and what all of them have planned.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use limn_lake::layout::is_data;
 
@@ -13,7 +14,7 @@ use crate::narrate::awaiting::Askers;
 use crate::open::Opening;
 use crate::plan::{Epochs, Plan, plan};
 use crate::planned::{Listed, Planned};
-use crate::progress::Progress;
+use crate::progress::{Progress, Stage};
 use crate::report::Failure;
 use crate::scope::Part;
 
@@ -28,6 +29,7 @@ impl Round {
             progress,
             ..
         } = &self.opening;
+        let begun = Instant::now();
         let published = &self.opening.known.published;
         let selection = selection(&self.terms.filters)?;
         let places = published.places();
@@ -62,6 +64,7 @@ impl Round {
             askers: asks.then_some(process).into_iter().collect(),
             for_others: listing.for_others(),
         };
+        progress.spend(Stage::List, begun);
         let listed = match &self.cluster {
             Some(cluster) => self.unless_stopped(cluster.all_listed(listed)).await?,
             None => listed,
@@ -79,11 +82,13 @@ impl Round {
         listing: Listing,
         planned: &mut Planned,
     ) -> Result<Plan, PipelineError> {
+        let begun = Instant::now();
         let published = &self.opening.known.published;
         let shared_texts = listing.texts_seen_by_several();
         let mut plan = self
             .unless_stopped(plan(Arc::clone(&self.planner), listing))
             .await??;
+        self.opening.progress.spend(Stage::Plan, begun);
         // A name that no table can have is reported like any other failure.
         let refused = plan.refused.iter().map(|error| Failure {
             table: error.object.clone(),

@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Instant;
 
 use crate::cluster::Cluster;
 use crate::cluster::terms::Terms;
@@ -20,7 +19,6 @@ pub struct Round {
     pub(super) cluster: Option<Arc<Cluster>>,
     /// Remarks from the opening.
     pub(super) notes: Vec<String>,
-    pub(super) started: Instant,
 }
 
 impl Round {
