@@ -71,6 +71,12 @@ impl MemberId {
         Self(xxhash_rust::xxh3::xxh3_128(&bytes))
     }
 
+    /// The member that stands for what could not be read at a path, in no version.
+    pub fn unread(path: &str) -> Self {
+        let of = ["unread", path].join("\0");
+        Self(xxhash_rust::xxh3::xxh3_128(of.as_bytes()))
+    }
+
     /// Reads one as a catalog row writes it.
     pub fn from_hex(hex: &str) -> Option<Self> {
         u128::from_str_radix(hex, 16).ok().map(Self)

@@ -239,9 +239,17 @@ impl GroupRead {
     /// The catalog's entries of a table's files; `members` stand for its files and contexts.
     pub fn file_records(&self, group: &Group, members: &[MemberId]) -> Vec<FileRecord> {
         let files = group.files.iter().zip(members);
-        files
-            .filter_map(|(file, id)| file_record(file, *id, self.files.get(&file.object.path)?))
-            .collect()
+        let records = files.filter_map(|(file, id)| {
+            let part = self.files.get(&file.object.path)?;
+            Some(file_record(file, *id, part))
+        });
+        let records: Vec<FileRecord> = records.collect();
+        let is_known = |it: &FileRecord| !it.fingerprint.is_empty() || it.summary.is_some();
+        match records.iter().any(is_known) {
+            true => records,
+            // The next run tries all of them again.
+            false => Vec::new(),
+        }
     }
 
     /// The catalog's entries of a table's contexts.
@@ -279,8 +287,8 @@ fn data_files(group: &Group) -> impl Iterator<Item = &TableFile> {
 }
 
 /// The catalog's entry of a file. One whose failure may pass is known by no version, so that the
-/// next run tries it again, and is left out if nothing is known of it.
-fn file_record(file: &TableFile, id: MemberId, part: &FilePart) -> Option<FileRecord> {
+/// next run tries it again, or notices that it has gone.
+fn file_record(file: &TableFile, id: MemberId, part: &FilePart) -> FileRecord {
     let summary = part.summary.as_ref();
     let mut record = FileRecord {
         path: file.object.path.clone(),
@@ -296,16 +304,16 @@ fn file_record(file: &TableFile, id: MemberId, part: &FilePart) -> Option<FileRe
         keep(&mut record, summary);
     }
     if part.unread.as_ref().is_some_and(|unread| !unread.settled) {
-        return summary.is_some().then_some(record);
+        return record;
     }
-    Some(FileRecord {
+    FileRecord {
         etag: file.object.etag.clone(),
         version: file.object.version.as_ref().map(ToString::to_string),
         size: file.object.size,
         modified_ms: file.object.modified_ms,
         fingerprint: id.to_string(),
         ..record
-    })
+    }
 }
 
 /// The catalog's entry of a context of `table`; one that cannot be read keeps its last text.

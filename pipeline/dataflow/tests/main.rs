@@ -28,3 +28,4 @@ mod shared_contexts;
 mod sketches;
 mod sources;
 mod unreadable;
+mod while_listed;

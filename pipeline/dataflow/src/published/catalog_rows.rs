@@ -3,7 +3,7 @@
 use limn_formats::{Declaration, Fingerprint, ObjectRecord, ObjectVersion};
 use limn_lake::layout::content_fingerprint;
 use limn_lake::{Contexts, TableName};
-use limn_segment::{ContextRecord, FileRecord, REGISTERED, TableRecord};
+use limn_segment::{ContextRecord, FileRecord, REGISTERED, SinceSample, TableRecord};
 
 use crate::changes::{GroupId, MemberId};
 
@@ -17,14 +17,19 @@ pub fn group_of(record: &TableRecord) -> Option<GroupId> {
     GroupId::from_hex(&record.group)
 }
 
-/// The members (files and contexts) that a catalog row was made from.
+/// The members (files and contexts) that a catalog row was made from. What could not be read, and
+/// may be read the next time, is one that no lake has: so that it is noticed if it has gone then.
 pub fn members_of(record: &TableRecord) -> impl Iterator<Item = MemberId> + '_ {
-    let files = record.files.iter().map(|file| file.fingerprint.as_str());
-    let contexts = record
-        .contexts
-        .iter()
-        .map(|context| context.fingerprint.as_str());
-    files.chain(contexts).filter_map(MemberId::from_hex)
+    let is_there = |file: &&FileRecord| file.since_sample != Some(SinceSample::Went);
+    let files = record.files.iter().filter(is_there);
+    let files = files.map(|it| (&it.fingerprint, &it.error, &it.path));
+    let contexts = record.contexts.iter();
+    let contexts = contexts.map(|it| (&it.fingerprint, &it.error, &it.source));
+    let members = files.chain(contexts);
+    members.filter_map(|(fingerprint, error, path)| match error {
+        Some(_) if fingerprint.is_empty() => Some(MemberId::unread(path)),
+        _ => MemberId::from_hex(fingerprint),
+    })
 }
 
 /// Whether a context of a row is one that was registered and is to be forgotten.

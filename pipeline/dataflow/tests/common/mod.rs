@@ -3,13 +3,13 @@
 pub mod fake_narrator;
 pub mod narrated;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::stream::BoxStream;
+use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use limn_models::{Embedder, HashedWords, ModelError, ModelId};
 use limn_pipeline::{
     CancellationToken, Cluster, ClusterKey, ClusterOptions, NarrateWith, PipelineError, Progress,
@@ -27,11 +27,56 @@ use object_store::{
 /// A store in memory that refuses to read some objects, and once to write some, and may stop a run.
 #[derive(Debug, Default)]
 pub struct Refusing {
-    inner: InMemory,
+    inner: Arc<InMemory>,
     refused: Mutex<HashSet<String>>,
     unwritable: Mutex<HashSet<String>>,
     took: Mutex<BTreeSet<String>>,
     stop_at_deletes: Mutex<Option<CancellationToken>>,
+    pages: Mutex<Option<Pages>>,
+    vanishing: Mutex<HashSet<String>>,
+}
+
+/// An object that comes to have this text, or goes.
+pub type Change = (String, Option<String>);
+
+/// A listing by pages of so many objects. What happens behind each page has its turn once.
+#[derive(Clone, Debug)]
+struct Pages {
+    size: usize,
+    changes: Arc<Mutex<VecDeque<Vec<Change>>>>,
+}
+
+impl Pages {
+    fn list(
+        self,
+        inner: Arc<InMemory>,
+        prefix: Option<Path>,
+    ) -> BoxStream<'static, Result<ObjectMeta>> {
+        let pages = stream::unfold(Some(Path::default()), move |after| {
+            let (pages, inner, prefix) = (self.clone(), Arc::clone(&inner), prefix.clone());
+            async move {
+                let page = pages.turn(&inner, prefix.as_ref(), &after?).await;
+                let last = page.last().map(|it| it.location.clone());
+                Some((stream::iter(page.into_iter().map(Ok)), last))
+            }
+        });
+        pages.flatten().boxed()
+    }
+
+    /// The objects of the page behind this one, after which the lake changes.
+    async fn turn(&self, lake: &InMemory, prefix: Option<&Path>, after: &Path) -> Vec<ObjectMeta> {
+        let rest = lake.list_with_offset(prefix, after).take(self.size);
+        let page = rest.try_collect().await.unwrap();
+        let changes = self.changes.lock().unwrap().pop_front();
+        for (path, text) in changes.into_iter().flatten() {
+            let path = Path::from(path);
+            match text {
+                Some(text) => drop(lake.put(&path, text.into()).await.unwrap()),
+                None => lake.delete(&path).await.unwrap(),
+            }
+        }
+        page
+    }
 }
 
 impl Refusing {
@@ -81,6 +126,10 @@ impl ObjectStore for Refusing {
                 source: "injected".into(),
             });
         }
+        let vanishes = self.vanishing.lock().unwrap().remove(at.as_ref());
+        if vanishes {
+            self.inner.delete(at).await?;
+        }
         if !options.head {
             self.took.lock().unwrap().insert(at.to_string());
         }
@@ -98,7 +147,10 @@ impl ObjectStore for Refusing {
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.inner.list(prefix)
+        match self.pages.lock().unwrap().clone() {
+            Some(pages) => pages.list(Arc::clone(&self.inner), prefix.cloned()),
+            None => self.inner.list(prefix),
+        }
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
@@ -270,6 +322,22 @@ impl Lab {
         } else {
             paths.remove(path);
         }
+    }
+
+    /// This object goes when it is to be read.
+    pub fn vanish(&self, path: &str) {
+        self.client
+            .vanishing
+            .lock()
+            .unwrap()
+            .insert(path.to_owned());
+    }
+
+    /// From now on the lake is listed in pages of so many objects, behind each of which some of
+    /// these changes happen: the last ones when all is listed.
+    pub fn change_while_listed(&self, size: usize, changes: Vec<Vec<Change>>) {
+        let changes = Arc::new(Mutex::new(changes.into()));
+        *self.client.pages.lock().unwrap() = Some(Pages { size, changes });
     }
 
     /// The objects of the lake of which bytes were read since this was asked last.
