@@ -1,13 +1,11 @@
-//! A stage that fails or panics ends the run with an error, on any number of workers, and leaves
-//! the index as it was; what comes after all is published costs itself only.
+//! A stage that fails or panics ends the run with an error, on any number of workers and processes,
+//! and leaves the index as it was; what comes after all is published costs itself only.
 
 use crate::common;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use limn_models::{Embedder, HashedWords, ModelError, ModelId};
-use limn_pipeline::{PipelineError, Progress, Report, RunOptions, index_lake};
 use limn_segment::{Deletes, IndexStore, Policy, Snapshot};
 use limn_store::Store;
 
@@ -46,50 +44,44 @@ impl Embedder for Faulty {
     }
 }
 
-async fn run(
-    lake: &Store,
-    index: &IndexStore,
-    embedder: Arc<dyn Embedder>,
-) -> Result<Report, PipelineError> {
-    let options = RunOptions {
-        workers: 3,
-        ..RunOptions::default()
-    };
-    let progress = Arc::new(Progress::default());
-    tokio::time::timeout(
-        Duration::from_secs(60),
-        index_lake(lake.clone(), index.clone(), embedder, options, progress),
-    )
-    .await
-    .expect("a run that failed must end")
+/// A lab of so many processes.
+fn lab(processes: usize) -> common::Lab {
+    let mut lab = common::Lab::new();
+    lab.processes = processes;
+    lab
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_panicking_stage_ends_the_run_and_the_next_one_succeeds() {
-    let lake = Store::in_memory();
-    for table in 0..20 {
-        let csv = format!("name,height\npeak {table},{}\n", 1000 + table);
-        lake.put(&format!("area{table}/peaks.csv"), csv.into())
-            .await
-            .unwrap();
+    for processes in [1, 2] {
+        let mut lab = lab(processes);
+        lab.options.workers = 3;
+        for table in 0..20 {
+            let csv = format!("name,height\npeak {table},{}\n", 1000 + table);
+            lab.put(&format!("area{table}/peaks.csv"), &csv).await;
+        }
+        for fault in [Fault::Counting, Fault::Embedding] {
+            let failed = lab.try_run(Arc::new(Faulty(HashedWords, fault))).await;
+            assert!(failed.is_err(), "{failed:?}");
+            assert!(
+                lab.index.newest().await.unwrap().is_none(),
+                "nothing was published"
+            );
+        }
+        let report = lab.run().await;
+        assert_eq!((report.tables.added, report.snapshot), (20, 1));
     }
-    let index = IndexStore::new(Store::in_memory());
-    for fault in [Fault::Counting, Fault::Embedding] {
-        let failed = run(&lake, &index, Arc::new(Faulty(HashedWords, fault))).await;
-        assert!(failed.is_err(), "{failed:?}");
-        assert!(
-            index.newest().await.unwrap().is_none(),
-            "nothing was published"
-        );
-    }
-    let report = run(&lake, &index, Arc::new(HashedWords)).await.unwrap();
-    assert_eq!((report.tables.added, report.snapshot), (20, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_an_epoch_that_is_not_published_none_is() {
+    for processes in [1, 2] {
+        none_is_published_after(lab(processes)).await;
+    }
+}
+
+async fn none_is_published_after(mut lab: common::Lab) {
     let client = Arc::new(common::Refusing::default());
-    let mut lab = common::Lab::new();
     lab.index = IndexStore::new(Store::over(client.clone()));
     // One segment for all; then each table is deleted from it by an epoch of its own.
     lab.options.shards = Some(1);

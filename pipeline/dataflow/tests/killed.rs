@@ -33,8 +33,9 @@ async fn kept(lab: &Lab) -> (usize, usize) {
     (vectors, kept.len())
 }
 
-async fn lab() -> Lab {
+async fn lab(processes: usize) -> Lab {
     let mut lab = Lab::new();
+    lab.processes = processes;
     lab.options.workers = 1;
     lab.options.embed_threads = 1;
     for table in 0..TABLES {
@@ -49,7 +50,12 @@ async fn lab() -> Lab {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_killed_run_has_embedded_is_not_embedded_again() {
-    let mut lab = lab().await;
+    for processes in [1, 2] {
+        embedded_once(lab(processes).await).await;
+    }
+}
+
+async fn embedded_once(mut lab: Lab) {
     let (texts, whole) = counted(usize::MAX);
     lab.try_run(whole).await.unwrap();
     let all = texts.load(Ordering::SeqCst);
@@ -79,7 +85,7 @@ async fn what_a_killed_run_has_embedded_is_not_embedded_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_short_run_keeps_nothing() {
-    let lab = lab().await;
+    let lab = lab(1).await;
     lab.run().await;
     assert!(lab.index.store.counts().put < 100);
     let mut listing = lab.index.store.list("cache");
@@ -89,8 +95,9 @@ async fn a_short_run_keeps_nothing() {
 const FILES: [&str; 3] = ["birds", "goods", "lakes"];
 
 /// Files that are tables; epochs hold one object each where nothing keeps more together.
-async fn files() -> Lab {
+async fn files(processes: usize) -> Lab {
     let mut lab = Lab::new();
+    lab.processes = processes;
     lab.options.workers = 1;
     lab.options.embed_threads = 1;
     (lab.options.epoch_objects, lab.options.epochs_in_flight) = (1, 1);
@@ -114,12 +121,18 @@ async fn exchange(lab: &Lab) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_killed_while_tables_take_names_of_others_leaves_nothing_that_no_table_has() {
-    let whole = files().await;
+    for processes in [1, 2] {
+        killed_while_names_are_taken(processes).await;
+    }
+}
+
+async fn killed_while_names_are_taken(processes: usize) {
+    let whole = files(1).await;
     exchange(&whole).await;
     whole.run().await;
     let expected = everything(&whole).await;
 
-    let exchanged = files().await;
+    let exchanged = files(processes).await;
     exchanged.run().await;
     exchange(&exchanged).await;
     let (texts, embedder) = counted(usize::MAX);
@@ -135,7 +148,7 @@ async fn a_run_killed_while_tables_take_names_of_others_leaves_nothing_that_no_t
 
     let mut snapshots = std::collections::BTreeSet::new();
     for limit in 0..texts.load(Ordering::SeqCst) {
-        let lab = files().await;
+        let lab = files(processes).await;
         lab.run().await;
         exchange(&lab).await;
         let (_, dying) = counted(limit);
