@@ -204,6 +204,53 @@ fn a_damaged_newest_snapshot_stops_nobody_and_is_set_aside() {
     assert_eq!(both.code, 2, "{both:?}");
 }
 
+/// The next run reads the tables of a damaged catalog file again, and `--repair` leaves it out.
+#[test]
+fn a_damaged_catalog_file_costs_the_next_run_its_tables_alone() {
+    let scratch = TempDir::new().unwrap();
+    let (lake, index) = (scratch.path().join("lake"), scratch.path().join("index"));
+    lake::write(&lake, "a.csv", "city,rain\nBonn,1\n");
+    let options = ["--no-compact", "--shards", "1"];
+    assert_eq!(index_hashed(&lake, &index, &options).code, 0);
+    for (version, repairs) in [(1, false), (2, true)] {
+        let river = format!("river,length\nRhine,{version}\nKwai,{version}\n");
+        lake::write(&lake, "b.csv", &river);
+        assert_eq!(index_hashed(&lake, &index, &options).code, 0);
+        let newest = index.join(limn_segment::Snapshot::path(version * 2));
+        let snapshot: serde_json::Value =
+            serde_json::from_slice(&fs::read(newest).unwrap()).unwrap();
+        let file = snapshot["catalog"].as_array().unwrap().last().unwrap();
+        let file = file["path"].as_str().unwrap();
+        let good = fs::read(index.join(file)).unwrap();
+        fs::write(index.join(file), &good[..good.len() / 2]).unwrap();
+        let search = ["search", "length of a river", "--index", text(&index)];
+        let refused = limn(&search);
+        assert_eq!(refused.code, 2, "{refused:?}");
+        assert!(refused.stderr.contains("`limn index`"), "{refused:?}");
+        assert_eq!(verify(&index).code, 1);
+
+        if repairs {
+            let repaired = limn(&["verify", "--index", text(&index), "--repair", "--json"]);
+            let said = &repaired.stderr;
+            assert!(said.contains(file) && said.contains(text(&lake)), "{said}");
+            let json = repaired.ok();
+            assert_eq!(json["left_out"].as_array().unwrap().len(), 1, "{json}");
+            assert_eq!(json["problems"], serde_json::json!([]), "{json}");
+            assert!(!limn(&search).stdout.contains("Kwai"));
+        }
+        let run = index_hashed(&lake, &index, &options);
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(run.stdout.contains("read 1 data file"), "{run:?}");
+        let notes = run.stdout.lines().filter(|it| it.starts_with("note: "));
+        let notes: Vec<&str> = notes.filter(|it| it.contains("is damaged")).collect();
+        assert_eq!(notes.len(), usize::from(!repairs), "{run:?}");
+        assert!(notes.iter().all(|it| it.contains(file)), "{run:?}");
+        assert_eq!(verify(&index).code, 0);
+        let found = limn(&[&search[..], &["--json"]].concat()).ok();
+        assert_eq!(found["results"][0]["table"], "b", "{found}");
+    }
+}
+
 /// A snapshot that somebody made names a file elsewhere: it is damaged, and that file is not read.
 #[test]
 fn a_snapshot_with_a_path_out_of_the_index_is_refused() {

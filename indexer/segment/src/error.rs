@@ -30,6 +30,16 @@ pub enum SegmentError {
         /// What does not fit.
         detail: String,
     },
+    /// A catalog file's bytes are not what was written.
+    #[error(
+        "{object} is damaged: {detail}; restore the object from a copy, or run `limn index` over the lake, which reads its tables again"
+    )]
+    DamagedCatalog {
+        /// Which object.
+        object: String,
+        /// What does not fit.
+        detail: String,
+    },
     /// A narration file's bytes are not what was written.
     #[error("{object} is damaged: {detail}; delete it: its columns are narrated again")]
     DamagedNarrations {
@@ -155,6 +165,7 @@ impl SegmentError {
             self,
             SegmentError::Damaged { .. }
                 | SegmentError::DamagedSnapshot { .. }
+                | SegmentError::DamagedCatalog { .. }
                 | SegmentError::DamagedNarrations { .. }
         )
     }
@@ -163,6 +174,16 @@ impl SegmentError {
         SegmentError::Damaged {
             object: object.into(),
             detail: detail.into(),
+        }
+    }
+
+    /// The same of a catalog file.
+    pub(crate) fn of_catalog(self) -> Self {
+        match self {
+            SegmentError::Damaged { object, detail } => {
+                SegmentError::DamagedCatalog { object, detail }
+            }
+            other => other,
         }
     }
 

@@ -342,7 +342,8 @@ impl IndexStore {
         entry: &CatalogEntry,
         decode: impl FnOnce(&str, Bytes) -> Result<T, SegmentError> + Send + 'static,
     ) -> Result<T, SegmentError> {
-        let bytes = self.get_by_hash(&entry.path).await?;
+        let bytes = self.get_by_hash(&entry.path).await;
+        let bytes = bytes.map_err(SegmentError::of_catalog)?;
         self.decode(entry, bytes, decode).await
     }
 
@@ -358,7 +359,9 @@ impl IndexStore {
         // It is never closed.
         let _turn = DECODING.acquire().await;
         let decoded = tokio::task::spawn_blocking(move || decode(&at, bytes)).await;
-        decoded.unwrap_or_else(|_| Err(SegmentError::damaged(object, "reading it panicked")))
+        decoded
+            .unwrap_or_else(|_| Err(SegmentError::damaged(object, "reading it panicked")))
+            .map_err(SegmentError::of_catalog)
     }
 
     /// All rows that one catalog file has of some tables, in order.

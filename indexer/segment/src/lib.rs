@@ -80,7 +80,8 @@
 //! **Recovery.** A killed writer leaves objects that no snapshot names: harmless, and never reused
 //! without being written again. A lost race ([`PublishError::Lost`]) is retried from the newest
 //! snapshot. A damaged object is named in the error: restore it, or index again; a damaged
-//! narration file may be deleted.
+//! narration file may be deleted, and a damaged catalog file is left out
+//! ([`IndexStore::mend_catalog`]): a run reads its tables again.
 
 mod best;
 mod blocks;
@@ -118,6 +119,7 @@ mod layout;
 mod lease;
 mod lexical;
 mod map;
+mod mend;
 mod narrations;
 mod near;
 mod packed_tables;
@@ -164,6 +166,7 @@ pub use joins::{JOINS_FORMAT, JoinRecord};
 pub use kept_answers::{AnswerFile, Answers};
 pub use kept_vectors::KeptVector;
 pub use layout::SEGMENT_FORMAT;
+pub use mend::Mended;
 pub use narrations::{
     NARRATIONS_FORMAT, NarrationRecord, Narrator, narration_context, read_narrations,
     write_narrations,

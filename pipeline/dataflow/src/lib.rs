@@ -58,6 +58,7 @@ mod known_failures;
 mod known_vectors;
 mod listing;
 mod logs;
+mod mend;
 mod narrate;
 mod open;
 mod options;

@@ -24,6 +24,7 @@ use crate::graph::MostTables;
 use crate::job::{Job, Stages};
 use crate::kept::KeptVectors;
 use crate::known_vectors::KnownVectors;
+use crate::mend::advance;
 use crate::narrate::asking::Asking;
 use crate::narrate::store::NarrationStore;
 use crate::options::{NarrateWith, RunOptions};
@@ -99,6 +100,8 @@ pub struct Opened {
     pub stages: Arc<Stages>,
     /// Whether all of the lake's tables in the index were made with this run's settings.
     pub is_uniform: bool,
+    /// What is to be said of damage that was mended.
+    pub notes: Vec<String>,
 }
 
 /// The language model that is asked, and it itself where it is open already.
@@ -188,7 +191,8 @@ impl Opening {
     }
 
     /// Reads what `snapshot` has of the lake and is not known, and makes what the stages share. The
-    /// model of `with` is asked by this process.
+    /// model of `with` is asked by this process. A damaged catalog is mended before
+    /// (`crate::mend`).
     ///
     /// # Errors
     /// The index cannot be read, or does not fit the terms.
@@ -208,14 +212,14 @@ impl Opening {
             // Another index is where that one was: it lacks the narrations.
             *self.known.narrations.lock().await = None;
         }
+        let share = self.share(terms);
+        let known = (published.as_ref(), vectors.as_ref());
+        let mends = !options.scope.is_partial();
+        let notes = advance(index, known, terms, &share, snapshot, mends).await?;
+        let snapshot = published.snapshot();
         let before = snapshot.as_ref();
         let before = before.map(|snapshot| IndexSettings::of_lake(snapshot, lake.url()));
         let is_uniform = before.transpose()?.flatten().as_ref() == Some(&settings);
-        vectors.advance(snapshot.clone()).await;
-        let share = self.share(terms);
-        published.restrict_to(&share);
-        let advanced = published.advance(index, snapshot, lake.url(), &settings, terms.narrates);
-        advanced.await?;
         let narrations = match settings.narrator.clone() {
             Some(narrator) => Some(self.narrations(narrator).await),
             None => None,
@@ -235,6 +239,7 @@ impl Opening {
         Ok(Opened {
             stages: Arc::new(stages),
             is_uniform,
+            notes,
         })
     }
 

@@ -144,7 +144,8 @@ impl Session {
         }
     }
 
-    /// One round: lists what `scope` reaches, describes what changed, publishes, and reports.
+    /// One round: lists what `scope` reaches, describes what changed, publishes, and reports. Where
+    /// the catalog is damaged, tables may be lost anywhere: all of the lake is looked at.
     ///
     /// # Errors
     /// Those of [`index_lake`]; a second round in a cluster. The session can go on after each.
@@ -153,7 +154,14 @@ impl Session {
         scope: Scope,
         progress: Arc<Progress>,
     ) -> Result<Report, PipelineError> {
-        unless_nothing(self.carry_out(scope, progress).await?)
+        let is_partial = scope.is_partial();
+        let report = match self.carry_out(scope, Arc::clone(&progress)).await {
+            Err(error) if is_partial && error.is_damage() => {
+                self.carry_out(Scope::Lake, progress).await?
+            }
+            report => report?,
+        };
+        unless_nothing(report)
     }
 
     async fn carry_out(

@@ -6,6 +6,7 @@ mod cluster;
 mod common;
 mod containers;
 mod costs;
+mod damaged_catalog;
 mod described_by_programs;
 mod edit_scripts;
 mod epochs;

@@ -1,8 +1,9 @@
 //! `limn verify`: whether all of an index is there and as it was written.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use limn_segment::{IndexStore, Verified};
+use limn_segment::{IndexStore, Problem, Verified};
 
 use crate::Outcome;
 use crate::args::VerifyArgs;
@@ -12,12 +13,13 @@ use crate::text::{bytes, count, one_line, plural};
 
 pub async fn run(args: VerifyArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
-    let mut set_aside = Vec::new();
+    let (mut set_aside, mut left_out) = (Vec::new(), Vec::new());
     if args.repair {
         set_aside = index.set_damaged_aside().await?;
         for number in &set_aside {
             say(&format!("snapshot {number} was damaged and is set aside"));
         }
+        left_out = mend_catalog(&index).await?;
     }
     let snapshot = match args.snapshot {
         Some(number) => index.snapshot(number).await?,
@@ -35,6 +37,7 @@ pub async fn run(args: VerifyArgs) -> anyhow::Result<Outcome> {
     if args.output.json {
         let mut json = serde_json::to_value(&verified)?;
         json["set_aside"] = set_aside.into();
+        json["left_out"] = left_out.into();
         print_json(&json)?;
     } else {
         print(&verified)?;
@@ -44,6 +47,26 @@ pub async fn run(args: VerifyArgs) -> anyhow::Result<Outcome> {
     } else {
         Outcome::SomeFailed
     })
+}
+
+/// Leaves damaged catalog files out of the index, and gives which.
+async fn mend_catalog(index: &IndexStore) -> anyhow::Result<Vec<String>> {
+    let mended = index.mend_catalog().await?;
+    let tables = plural(mended.lost.len() as u64, "table");
+    for Problem { object, error } in &mended.left_out {
+        say(&one_line(&format!(
+            "{object} is damaged: {error}; it is left out of the catalog"
+        )));
+    }
+    let lakes: BTreeSet<&str> = mended.lost.iter().map(|it| it.lake.as_str()).collect();
+    if !lakes.is_empty() {
+        let lakes = Vec::from_iter(lakes).join(", ");
+        say(&one_line(&format!(
+            "{tables} cannot be found until limn index is run over {lakes}"
+        )));
+    }
+    let objects = mended.left_out.into_iter().map(|it| it.object);
+    Ok(objects.collect())
 }
 
 fn print(verified: &Verified) -> io::Result<()> {

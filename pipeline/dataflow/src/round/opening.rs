@@ -119,6 +119,7 @@ impl Round {
         let opened = opening
             .open(&terms, snapshot, with.map(|with| (with, successor)))
             .await?;
+        notes.extend(opened.notes.iter().cloned());
         let planner = planner(&opening, &terms, &opened);
         if let Some(cluster) = &cluster {
             cluster.agreed().await;

@@ -85,6 +85,16 @@ impl Refusing {
         *self.stop_at_deletes.lock().unwrap() = Some(run);
     }
 
+    /// From now on reads of this object fail, or succeed again.
+    pub fn refuse(&self, path: &str, refused: bool) {
+        let mut paths = self.refused.lock().unwrap();
+        if refused {
+            paths.insert(path.to_owned());
+        } else {
+            paths.remove(path);
+        }
+    }
+
     /// The next write of this object fails, after a while.
     pub fn refuse_write(&self, path: &str) {
         self.unwritable.lock().unwrap().insert(path.to_owned());
@@ -316,12 +326,7 @@ impl Lab {
 
     /// From now on the store refuses to read this object, or lets it be read again.
     pub fn refuse(&self, path: &str, refused: bool) {
-        let mut paths = self.client.refused.lock().unwrap();
-        if refused {
-            paths.insert(path.to_owned());
-        } else {
-            paths.remove(path);
-        }
+        self.client.refuse(path, refused);
     }
 
     /// This object goes when it is to be read.

@@ -5,6 +5,7 @@ mod copies;
 mod followed;
 mod histories;
 mod logs;
+mod mended;
 mod policy;
 mod races;
 mod whole;
