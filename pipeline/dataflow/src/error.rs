@@ -140,11 +140,6 @@ pub enum PipelineError {
 }
 
 impl PipelineError {
-    /// Whether an object of the index is damaged or not there.
-    pub fn is_damage(&self) -> bool {
-        matches!(self, Self::Segment(error) if error.is_damage() || error.is_absence())
-    }
-
     /// Whether the same run may succeed when it is simply tried again.
     pub fn is_retryable(&self) -> bool {
         match self {

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use limn_models::Embedder;
-use limn_segment::IndexStore;
+use limn_segment::{IndexStore, Problem};
 use limn_store::Store;
 
 use crate::cluster::Cluster;
@@ -156,7 +156,9 @@ impl Session {
     ) -> Result<Report, PipelineError> {
         let is_partial = scope.is_partial();
         let report = match self.carry_out(scope, Arc::clone(&progress)).await {
-            Err(error) if is_partial && error.is_damage() => {
+            Err(PipelineError::Segment(error))
+                if is_partial && Problem::of_catalog(&error).is_some() =>
+            {
                 self.carry_out(Scope::Lake, progress).await?
             }
             report => report?,

@@ -118,15 +118,14 @@ async fn the_tables_of_a_damaged_file_are_read_again_and_the_others_not() {
             // some.
             for is_new in [false, true] {
                 let newest = lab.index.require_newest().await.unwrap();
-                let mut files = newest.catalog.iter();
-                let file = if is_new {
-                    files.next_back()
-                } else {
-                    files.next()
+                let mut files = Vec::new();
+                for file in &newest.catalog {
+                    let of_file = files_of(&lab, &newest, file).await;
+                    files.extend((!of_file.is_empty()).then_some((file, of_file)));
                 }
-                .unwrap();
-                let expected = files_of(&lab, &newest, file).await;
-                assert!(!expected.is_empty() && expected.len() < TABLES / 2);
+                assert!(files.len() > 1, "other files have tables, too");
+                let at = if is_new { files.len() - 1 } else { 0 };
+                let (file, expected) = files.swap_remove(at);
                 lab.took();
                 damage(&lab.index, &file.path, way).await;
                 let report = lab.run().await;

@@ -268,7 +268,8 @@ Every checksum, every reference, and the counts of the catalog are checked. What
 is listed; the exit code is then 1. Safe while others read and write.
 
 With --repair, snapshots that nobody can read are renamed to NAME.damaged first: a power cut or a failing disk leaves \
-such. The tables stay those of the newest snapshot that is whole.")]
+such. The tables stay those of the newest snapshot that is whole. Files of its catalog that are damaged or not there are left out; \
+the next limn index reads their tables again, and needs no --repair for that.")]
     Verify(VerifyArgs),
     /// List or fetch the embedded models.
     Models(ModelsArgs),
