@@ -16,7 +16,7 @@
 //!   what differs         of the groups that the survey has found to differ
 //! + plans              → the same; waits for the epoch
 //! + late               → the same
-//!   files looked up      in what is published; the others are read
+//!   files looked up      in what is published, a group at a time; the others are read
 //!     read             → path's hash, and back to the group's worker
 //!   assembled            waits for all parts of the group
 //!   tables             → group's hash, in a cluster; but those made of their published row stay

@@ -103,8 +103,9 @@ pub use settings::IndexSettings;
 pub use settings::encoder_of;
 pub use tokio_util::sync::CancellationToken;
 
-/// Single stages of the job and what they keep in the index, for measurements and for tests that
-/// look into an index.
+/// Single stages of the job and what they keep in the index, for this repository's measurements
+/// and its tests that look into an index. It is no part of the crate's interface.
+#[doc(hidden)]
 pub mod stages {
     pub use crate::changes::{Change, Epoch, GroupId, MemberId, changed_groups, side};
     pub use crate::graph::{

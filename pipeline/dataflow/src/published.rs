@@ -30,10 +30,12 @@ use crate::share::Share;
 
 pub use limn_segment::REGISTERED;
 
-pub use self::catalog_rows::{group_of, is_forgotten, is_searchable, members_of};
+pub use self::catalog_rows::{
+    failures_of, group_of, is_forgotten, is_searchable, members_of, passed_over,
+};
 pub use self::files::KnownFile;
 pub use self::row::Row;
-pub use self::standing::{Standing, failures_of, passed_over};
+pub use self::standing::Standing;
 pub use self::state::Published;
 
 impl Published {

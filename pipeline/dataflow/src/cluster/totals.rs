@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::narrate::asking::Outcome;
+use crate::narrate::outcome::Outcome;
 use crate::report::{ByteTotals, RequestTotals};
 
 /// What one process did.

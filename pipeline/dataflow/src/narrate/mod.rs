@@ -12,6 +12,7 @@
 pub mod aliases;
 pub mod asking;
 pub mod awaiting;
+pub mod outcome;
 pub mod store;
 pub mod successor;
 pub mod wanted;

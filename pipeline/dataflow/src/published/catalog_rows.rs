@@ -1,11 +1,13 @@
 //! What a row of the catalog says of its group, its files and its contexts.
 
-use limn_formats::{Declaration, Fingerprint, ObjectRecord, ObjectVersion};
+use limn_formats::member::{is_left_out, refusal, shown, split};
+use limn_formats::{Declaration, Fingerprint, IS_DUCKDB, ObjectRecord, ObjectVersion};
 use limn_lake::layout::content_fingerprint;
-use limn_lake::{Contexts, TableName};
+use limn_lake::{Contexts, Ignored, TableName};
 use limn_segment::{ContextRecord, FileRecord, REGISTERED, SinceSample, TableRecord};
 
 use crate::changes::{GroupId, MemberId};
+use crate::report::Failure;
 
 /// Whether a table's row has blocks to be found by, even if its newest version cannot be read.
 pub fn is_searchable(record: &TableRecord) -> bool {
@@ -64,4 +66,37 @@ pub(super) fn object_of(file: &FileRecord) -> ObjectRecord {
         size: file.size,
         modified_ms: file.modified_ms,
     }
+}
+
+/// What could not be read in the version of a table that a row is of.
+pub fn failures_of(row: &TableRecord) -> Vec<Failure> {
+    let files = row.files.iter().map(|file| (&file.path, &file.error));
+    // Nobody misses what is said of no table.
+    let contexts = row.contexts.iter().filter(|_| !row.removed);
+    let contexts = contexts.map(|text| (&text.source, &text.error));
+    let failures = files.chain(contexts).filter_map(|(object, error)| {
+        error.as_ref().map(|error| Failure {
+            table: row.name.clone(),
+            object: shown(object).to_owned(),
+            error: error.clone(),
+        })
+    });
+    failures.collect()
+}
+
+/// The files of a row that hold no table: they count among the objects that are no data, but for
+/// those that are about a table beside them.
+pub fn passed_over(row: &TableRecord) -> Ignored {
+    let mut found = Ignored::default();
+    let is_context = |path: &str, beside| beside && split(path).is_none();
+    let files = row.files.iter().filter(|file| file.no_table);
+    let files = files.filter(|file| !is_context(&file.path, file.beside));
+    for file in files.filter(|file| !is_left_out(&file.path)) {
+        let why = refusal(&object_of(file));
+        found.add_other(&file.path);
+        if why.is_some_and(|why| why.cause == IS_DUCKDB) {
+            found.add_duckdb(&file.path);
+        }
+    }
+    found
 }

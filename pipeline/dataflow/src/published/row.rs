@@ -9,8 +9,9 @@ use limn_lake::layout::describes_beside;
 use limn_lake::reach::{is_within, parent};
 use limn_segment::{FileRecord, HeldValue, REGISTERED, TableRecord};
 
-use super::catalog_rows::{content_of, group_of, is_searchable, members_of};
-use super::standing::{failures_of, passed_over};
+use super::catalog_rows::{
+    content_of, failures_of, group_of, is_searchable, members_of, passed_over,
+};
 use super::whole_rows::{Whole, WholeRows};
 use crate::changes::{GroupId, MemberId};
 use crate::error::PipelineError;

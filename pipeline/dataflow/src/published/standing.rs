@@ -2,13 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use limn_formats::IS_DUCKDB;
-use limn_formats::member::{is_left_out, refusal, shown, split};
 use limn_lake::Ignored;
-use limn_segment::TableRecord;
 use serde::{Deserialize, Serialize};
 
-use super::catalog_rows::object_of;
 use super::state::Published;
 use crate::graph::size::GraphSize;
 use crate::report::Failure;
@@ -67,37 +63,4 @@ impl Published {
         }
         standing
     }
-}
-
-/// What could not be read in the version of a table that a row is of.
-pub fn failures_of(row: &TableRecord) -> Vec<Failure> {
-    let files = row.files.iter().map(|file| (&file.path, &file.error));
-    // Nobody misses what is said of no table.
-    let contexts = row.contexts.iter().filter(|_| !row.removed);
-    let contexts = contexts.map(|text| (&text.source, &text.error));
-    let failures = files.chain(contexts).filter_map(|(object, error)| {
-        error.as_ref().map(|error| Failure {
-            table: row.name.clone(),
-            object: shown(object).to_owned(),
-            error: error.clone(),
-        })
-    });
-    failures.collect()
-}
-
-/// The files of a row that hold no table: they count among the objects that are no data, but for
-/// those that are about a table beside them.
-pub fn passed_over(row: &TableRecord) -> Ignored {
-    let mut found = Ignored::default();
-    let is_context = |path: &str, beside| beside && split(path).is_none();
-    let files = row.files.iter().filter(|file| file.no_table);
-    let files = files.filter(|file| !is_context(&file.path, file.beside));
-    for file in files.filter(|file| !is_left_out(&file.path)) {
-        let why = refusal(&object_of(file));
-        found.add_other(&file.path);
-        if why.is_some_and(|why| why.cause == IS_DUCKDB) {
-            found.add_duckdb(&file.path);
-        }
-    }
-    found
 }

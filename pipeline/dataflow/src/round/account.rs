@@ -10,7 +10,7 @@ use limn_profile::text::counted;
 use super::state::Round;
 use crate::cluster::totals::Totals;
 use crate::known_failures::KnownFailures;
-use crate::narrate::asking::Outcome as Narrated;
+use crate::narrate::outcome::Outcome as Narrated;
 use crate::planned::Planned;
 use crate::publish::PublishedEpoch;
 use crate::published::Standing;
