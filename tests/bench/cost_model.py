@@ -13,7 +13,8 @@ a larger one and one of tables of another shape, are predicted with them from wh
 columns, cells and bytes there are. How many requests a page, a file and an epoch make is not fitted: MODEL says it. Counts are
 those of `--json`, CPU seconds those of the process. All figures are medians of rounds in which the lakes take turns.
 
---tokens adds what narration costs: prompts and answers of the embedded language model, of 30 tables.
+--tokens adds what narration costs: prompts and answers of the embedded language model, of 30 tables. `--tokens only` measures nothing
+else.
 """
 import argparse
 import concurrent.futures
@@ -56,7 +57,7 @@ WITHIN = 0.15
 # seconds, whatever the lake.
 NOT_COMPARED = [("s3", "first", "seconds")]
 
-SHARDS, PAGE, FIRST_EPOCH, LARGEST_EPOCH = 2, 1000, 1024, 8192
+SHARDS, PAGE, FIRST_EPOCH, LARGEST_EPOCH = 2, 1000, 1024, 16384
 # Of an epoch whose tables take more memory than may wait (two workers), a shard has several segments. Bytes a cell are set so that
 # the lakes of HELD_OUT have as many as they had.
 WAITING, HELD_CELL = 40 << 20, 72
@@ -464,7 +465,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3, help="in a folder with hashed-words; the others have one less")
     parser.add_argument("--share", type=int, default=1, help="lakes are so many times smaller, to try the script out")
     parser.add_argument("--no-s3", action="store_true")
-    parser.add_argument("--tokens", action="store_true", help="measure narration, too")
+    parser.add_argument("--tokens", nargs="?", const="too", choices=["too", "only"], help="measure narration, too, or nothing else")
     parser.add_argument("--model", default="qwen2.5-coder-1.5b", help="the language model of --tokens")
     parser.add_argument("--out", type=pathlib.Path)
     given = parser.parse_args()
@@ -484,8 +485,9 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
         folder = lambda name: Folder(scratch / name)
-        parts.append(series("local", given.limn, folder, "hashed-words", given.share, given.rounds))
-        if not given.no_s3:
+        if given.tokens != "only":
+            parts.append(series("local", given.limn, folder, "hashed-words", given.share, given.rounds))
+        if given.tokens != "only" and not given.no_s3:
             (scratch / "server").mkdir()
             server = serve(scratch / "server")
             try:
@@ -496,7 +498,7 @@ def main():
             finally:
                 server.terminate()
                 server.wait()
-        if given.embedder != "hashed-words":
+        if given.tokens != "only" and given.embedder != "hashed-words":
             parts.append(series("local, embedder", given.limn, folder, given.embedder, 5 * given.share, fewer))
         if given.tokens:
             parts.append(narration(given.limn, given.model, folder))

@@ -62,7 +62,9 @@ mod service;
 pub use decoder::{Decoder, DecoderOptions};
 pub use devices::{DeviceChoice, Devices};
 pub use embedder::{AsQuestions, Embedder, ModelId};
-pub use encoder::{Encoder, EncoderFolder, EncoderOverrides, EncoderRecord};
+pub use encoder::{
+    Encoder, EncoderFolder, EncoderOverrides, EncoderRecord, MOST_HIDDEN as MOST_DIMENSIONS,
+};
 pub use endpoint::{EndpointEmbedder, EndpointKey, EndpointModel, EndpointOptions, Prices};
 pub use error::ModelError;
 pub use files::cards::{

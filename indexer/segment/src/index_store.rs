@@ -34,11 +34,13 @@ static DECODING: LazyLock<Semaphore> = LazyLock::new(|| {
 
 /// Catalog files read at a time.
 pub(crate) const READS_IN_FLIGHT: usize = 8;
+/// Where catalog files are.
+pub(crate) const CATALOG: &str = "catalog/";
 /// The folders of an index, each with its `/`; anything else under its root is someone else's.
 pub const FOLDERS: [&str; 6] = [
     "snapshots/",
     "segments/",
-    "catalog/",
+    CATALOG,
     "joins/",
     "deletes/",
     "cache/",
@@ -360,7 +362,7 @@ impl IndexStore {
         let _turn = DECODING.acquire().await;
         let decoded = tokio::task::spawn_blocking(move || decode(&at, bytes)).await;
         decoded
-            .unwrap_or_else(|_| Err(SegmentError::damaged(object, "reading it panicked")))
+            .map_err(|_| SegmentError::invalid(object, "reading it panicked: a defect of limn"))?
             .map_err(SegmentError::of_catalog)
     }
 

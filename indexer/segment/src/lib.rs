@@ -81,7 +81,7 @@
 //! without being written again. A lost race ([`PublishError::Lost`]) is retried from the newest
 //! snapshot. A damaged object is named in the error: restore it, or index again; a damaged
 //! narration file may be deleted, and a damaged catalog file is left out
-//! ([`IndexStore::mend_catalog`]): a run reads its tables again.
+//! ([`IndexStore::repair_catalog`]): a run reads its tables again.
 
 mod best;
 mod blocks;
@@ -119,7 +119,6 @@ mod layout;
 mod lease;
 mod lexical;
 mod map;
-mod mend;
 mod narrations;
 mod near;
 mod packed_tables;
@@ -128,6 +127,7 @@ mod publish;
 mod reader;
 mod remote;
 mod repair;
+mod repair_catalog;
 mod short;
 mod sketches;
 mod snapshot;
@@ -166,7 +166,6 @@ pub use joins::{JOINS_FORMAT, JoinRecord};
 pub use kept_answers::{AnswerFile, Answers};
 pub use kept_vectors::KeptVector;
 pub use layout::SEGMENT_FORMAT;
-pub use mend::Mended;
 pub use narrations::{
     NARRATIONS_FORMAT, NarrationRecord, Narrator, narration_context, read_narrations,
     write_narrations,
@@ -174,6 +173,7 @@ pub use narrations::{
 pub use near::{Near, distance};
 pub use packed_tables::{ColumnFacts, PackedTables, TableFacts, TextFacts};
 pub use reader::{BlockMeta, SegmentReader};
+pub use repair_catalog::Repaired;
 pub use short::ShortTerms;
 pub use sketches::Sketches;
 pub use snapshot::{

@@ -247,7 +247,7 @@ fn read_and_assemble<'scope>(
 ) -> Stream<'scope, Epoch, Vec<TableDraft>> {
     let look = Stage::of("look files up", job, &stages.reader);
     let looked_up = look.run(work, Pipeline, move |reader, work| async move {
-        look_up(&reader, work, owners)
+        look_up(&reader, work, owners).await
     });
     let (known, rest): (_, Stream<'scope, Epoch, Vec<Rest>>) =
         looked_up.ok_err(|found| match found {

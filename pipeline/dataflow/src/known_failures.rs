@@ -1,7 +1,7 @@
 //! Failures that were reported before: a run that meets nothing but them has no news.
 //!
 //! What could not be read of a table stands in its row in the catalog. What stands in no row (a
-//! folder that cannot be listed, a file that nothing was ever read of) is remembered in the
+//! folder that cannot be listed, a table of which nothing was ever read) is remembered in the
 //! snapshot's settings, as hashes: of so many failures at most, the others count as new in every
 //! run. A failure is the same as long as the object and the words are.
 

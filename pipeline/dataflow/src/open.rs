@@ -24,15 +24,15 @@ use crate::graph::MostTables;
 use crate::job::{Job, Stages};
 use crate::kept::KeptVectors;
 use crate::known_vectors::KnownVectors;
-use crate::mend::advance;
 use crate::narrate::asking::Asking;
 use crate::narrate::store::NarrationStore;
 use crate::options::{NarrateWith, RunOptions};
-use crate::progress::{Progress, Stage};
+use crate::progress::{Phase, Progress};
 use crate::publish::Committer;
 use crate::published::Published;
 use crate::published_vectors::PublishedVectors;
 use crate::read::Reader;
+use crate::repair::advance;
 use crate::report::{ByteTotals, RequestTotals};
 use crate::segments::SegmentWriter;
 use crate::settings::IndexSettings;
@@ -100,7 +100,7 @@ pub struct Opened {
     pub stages: Arc<Stages>,
     /// Whether all of the lake's tables in the index were made with this run's settings.
     pub is_uniform: bool,
-    /// What is to be said of damage that was mended.
+    /// What is to be said of damage that was repaired.
     pub notes: Vec<String>,
 }
 
@@ -191,8 +191,8 @@ impl Opening {
     }
 
     /// Reads what `snapshot` has of the lake and is not known, and makes what the stages share. The
-    /// model of `with` is asked by this process. A damaged catalog is mended before
-    /// (`crate::mend`).
+    /// model of `with` is asked by this process. A damaged catalog is repaired before
+    /// (`crate::repair`).
     ///
     /// # Errors
     /// The index cannot be read, or does not fit the terms.
@@ -214,8 +214,8 @@ impl Opening {
         }
         let share = self.share(terms);
         let known = (published.as_ref(), vectors.as_ref());
-        let mends = !options.scope.is_partial();
-        let notes = advance(index, known, terms, &share, snapshot, mends).await?;
+        let repairs = !options.scope.is_partial();
+        let notes = advance(index, known, terms, &share, snapshot, repairs).await?;
         let snapshot = published.snapshot();
         let before = snapshot.as_ref();
         let before = before.map(|snapshot| IndexSettings::of_lake(snapshot, lake.url()));
@@ -405,13 +405,13 @@ impl Opening {
             embedded_tokens: embed.tokens,
             total: self.clock.elapsed(),
             busy: self.clock.busy(),
-            list: self.progress.seconds(Stage::List),
-            plan: self.progress.seconds(Stage::Plan),
-            read: self.progress.seconds(Stage::Read),
+            list: self.progress.seconds(Phase::List),
+            plan: self.progress.seconds(Phase::Plan),
+            read: self.progress.seconds(Phase::Read),
             embed: embed.busy.as_secs_f64(),
             embed_span: embed.span().as_secs_f64(),
-            write: self.progress.seconds(Stage::Write),
-            publish: self.progress.seconds(Stage::Publish),
+            write: self.progress.seconds(Phase::Write),
+            publish: self.progress.seconds(Phase::Publish),
             narrate: stages.asking.as_ref().map_or(0.0, |it| it.seconds()),
             narrated: stages
                 .asking

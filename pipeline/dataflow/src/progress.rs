@@ -32,12 +32,13 @@ pub struct Progress {
     pub epochs_planned: AtomicU64,
     /// Epochs published (or found empty).
     pub epochs_done: AtomicU64,
-    nanos: [AtomicU64; 5],
+    /// Spent in each phase.
+    nanos: [AtomicU64; Phase::COUNT],
 }
 
-/// A stage whose time is counted.
+/// What time is counted of.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Stage {
+pub(crate) enum Phase {
     /// Listing the lake, with what is in its containers and logs.
     List,
     /// Planning the epochs.
@@ -50,19 +51,23 @@ pub(crate) enum Stage {
     Publish,
 }
 
+impl Phase {
+    const COUNT: usize = Phase::Publish as usize + 1;
+}
+
 impl Progress {
     pub(crate) fn add(counter: &AtomicU64, n: usize) {
         counter.fetch_add(n as u64, Ordering::Relaxed);
     }
 
-    /// Adds time spent in a stage since it was `begun`.
-    pub(crate) fn spend(&self, stage: Stage, begun: Instant) {
+    /// Adds time spent in a phase since it was `begun`.
+    pub(crate) fn spend(&self, phase: Phase, begun: Instant) {
         let nanos = begun.elapsed().as_nanos() as u64;
-        self.nanos[stage as usize].fetch_add(nanos, Ordering::Relaxed);
+        self.nanos[phase as usize].fetch_add(nanos, Ordering::Relaxed);
     }
 
-    /// Seconds spent in a stage, summed over concurrent tasks.
-    pub(crate) fn seconds(&self, stage: Stage) -> f64 {
-        self.nanos[stage as usize].load(Ordering::Relaxed) as f64 / 1e9
+    /// Seconds spent in a phase, summed over concurrent tasks.
+    pub(crate) fn seconds(&self, phase: Phase) -> f64 {
+        self.nanos[phase as usize].load(Ordering::Relaxed) as f64 / 1e9
     }
 }

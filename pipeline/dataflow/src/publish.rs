@@ -29,7 +29,7 @@ use crate::graph::{Joins, MostTables};
 use crate::known_failures::KnownFailures;
 use crate::narrate::store::NarrationStore;
 use crate::position::Position;
-use crate::progress::{Progress, Stage};
+use crate::progress::{Phase, Progress};
 use crate::published::Published;
 use crate::rebase::{Others, refusal};
 use crate::report::Failure;
@@ -273,7 +273,7 @@ impl Committer {
             match self.index.publish(&next).await {
                 Ok(()) => {
                     state.snapshot = Some(next);
-                    self.progress.spend(Stage::Publish, begun);
+                    self.progress.spend(Phase::Publish, begun);
                     return Ok(());
                 }
                 Err(PublishError::Lost { .. }) => self.rebase(state).await?,

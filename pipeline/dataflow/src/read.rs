@@ -26,7 +26,7 @@ use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 use self::task::read_result;
 pub use self::task::{Part, ReadDone, ReadResult, ReadSource, ReadTask, Unread, WantedParts};
 use crate::error::PipelineError;
-use crate::progress::{Progress, Stage};
+use crate::progress::{Phase, Progress};
 use crate::published::{KnownFile, Published};
 use crate::weight;
 use crate::wire::Wire;
@@ -342,7 +342,7 @@ impl Reader {
             summary.size = file.object.size;
             self.note_width(&file.object.path, summary.columns.len());
         }
-        self.progress.spend(Stage::Read, start);
+        self.progress.spend(Phase::Read, start);
         Ok(summary)
     }
 

@@ -25,7 +25,7 @@ use crate::error::PipelineError;
 use crate::kept::KeptVectors;
 use crate::narrate::awaiting::AwaitingTable;
 use crate::position::Position;
-use crate::progress::{Progress, Stage};
+use crate::progress::{Phase, Progress};
 use crate::published::{failures_of, passed_over};
 use crate::report::Failure;
 use crate::weight;
@@ -296,7 +296,7 @@ impl SegmentWriter {
             });
             result.catalog = Some(Wire(self.index.put_catalog(shard, &rows).await?));
         }
-        self.progress.spend(Stage::Write, start);
+        self.progress.spend(Phase::Write, start);
         let awaiting = awaiting.into_iter().map(|it| Written::Awaits(Box::new(it)));
         let shard = Written::Shard(Box::new(result));
         Ok(std::iter::once(shard).chain(awaiting).collect())

@@ -32,11 +32,14 @@ pub enum Rest {
     AtOnce(Box<Work>),
 }
 
+/// Parts that are looked up before other tasks have their turn.
+const AT_ONCE: usize = 256;
+
 /// Looks the parts of a group up in what is published. This process has to have the group.
 ///
 /// # Errors
 /// The temporary folder cannot be used.
-pub fn look_up(
+pub async fn look_up(
     reader: &Reader,
     work: Work,
     owners: GroupOwners,
@@ -45,7 +48,10 @@ pub fn look_up(
         return Ok(vec![LookedUp::Rest(Rest::AtOnce(Box::new(work)))]);
     };
     let (mut found, mut as_published) = (Vec::new(), Vec::new());
-    for task in read_tasks(&plan.0, owners) {
+    for (at, task) in read_tasks(&plan.0, owners).enumerate() {
+        if at % AT_ONCE == AT_ONCE - 1 {
+            tokio::task::yield_now().await;
+        }
         found.push(match reader.look_up(&task)? {
             None => LookedUp::Rest(Rest::Read(task)),
             Some(Ok(ReadResult::AsPublished)) => {

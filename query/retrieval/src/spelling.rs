@@ -5,12 +5,15 @@
 //! from seven letters on also wrong, and from eight on there may be two such. The first letter is
 //! right; names in the middle of a question have one missing, too many or swapped. Codes, numbers,
 //! words of other scripts, words in quotation marks and those of the embedder's vocabulary are left
-//! as they are. Only words of live tables count: what hidden tables have does not exist.
+//! as they are. A common abbreviation of one meaning ("dept") is the word that it stands for, if
+//! some table has that. Only words of live tables count: what hidden tables have does not exist.
 
 use std::cmp::Reverse;
 
 use limn_models::Embedder;
+use limn_segment::analyzer::analyze;
 use limn_segment::{Field, Near, SegmentError, distance};
+use limn_summary::expand_abbreviations;
 
 use crate::absent_words::LookUp;
 use crate::corpus::{Corpus, DEAD};
@@ -24,6 +27,8 @@ use crate::words::matching_words;
 const SPELLED: usize = 8;
 /// Texts that are looked into for that.
 const TEXTS: usize = 3;
+/// Letters of an abbreviation at least: two mean too many things.
+const SHORTEST: usize = 3;
 
 /// A word as it is searched instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +88,11 @@ pub(crate) fn meant(
     deadline: Deadline,
 ) -> Result<Option<Meant>, RetrievalError> {
     let lower = word.written.to_lowercase();
+    if !word.is_quoted
+        && let Some(meant) = spelled_out(corpus, word, &lower)?
+    {
+        return Ok(Some(meant));
+    }
     let is_name = word.at > 0 && word.written.starts_with(char::is_uppercase);
     let Some(near) = Near::misspelt(&lower, is_name).filter(|_| !word.is_quoted) else {
         return Ok(None);
@@ -124,6 +134,22 @@ pub(crate) fn meant(
         corpus.found_absent(&looked_for, LookUp::Spelling);
     }
     Ok(best.map(|(_, meant)| meant))
+}
+
+/// The word that a common abbreviation of one meaning stands for, if a live table has it.
+fn spelled_out(corpus: &Corpus, word: &Word, lower: &str) -> Result<Option<Meant>, RetrievalError> {
+    let ([meaning], true) = (expand_abbreviations(lower), lower.len() >= SHORTEST) else {
+        return Ok(None);
+    };
+    let [term] = &analyze(meaning)[..] else {
+        return Ok(None);
+    };
+    let is_there = !blocks_with(corpus, term)?.is_empty();
+    Ok(is_there.then(|| Meant {
+        written: word.written.clone(),
+        word: (*meaning).to_owned(),
+        term: term.clone(),
+    }))
 }
 
 /// The nearest terms of live tables: of equally near ones those that more tables have.

@@ -37,6 +37,7 @@ use std::path::Path;
 
 use crate::{Devices, Embedder, ModelError, ModelFiles, ModelId};
 use pooling::Pooling;
+pub use shape::MOST_HIDDEN;
 use shape::Shape;
 use tensors::{TensorError, TensorFile};
 use tokens::TextTokens;

@@ -3,7 +3,7 @@
 use super::misfit::Misfit;
 
 /// The most numbers of a state, and so of a vector.
-pub(crate) const MOST_HIDDEN: usize = 1024;
+pub const MOST_HIDDEN: usize = 1024;
 /// Encoders have 32 at most, as a rule; each has scores of its own in memory.
 const MOST_HEADS: usize = 64;
 /// Bounds of what a `config.json` may claim, so that it cannot ask for all memory.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use limn_profile::Redact;
 
-use super::values::{duration, number_of_values, positive, share, silence};
+use super::values::{dimensions, duration, number_of_values, positive, share, silence};
 use super::{AccessArgs, FilterArgs, IndexPlace, JsonOutput, MORE, ModelOptions, NOTIFICATIONS};
 
 #[derive(Debug, clap::Args)]
@@ -137,7 +137,7 @@ pub struct RunArgs {
     pub embedder: String,
     /// Keep only the first numbers of an encoder's vectors, for models that were trained for it
     /// (Matryoshka) [default: as the folder's limn.json says, else all]
-    #[arg(help_heading = MORE, long, value_name = "N", env = "LIMN_EMBEDDER_DIMENSIONS", value_parser = positive)]
+    #[arg(help_heading = MORE, long, value_name = "N", env = "LIMN_EMBEDDER_DIMENSIONS", value_parser = dimensions)]
     pub embedder_dimensions: Option<usize>,
     /// Draw a table's rows anew, and describe it anew, only when more than this share of its rows
     /// came or went since; 0 does so at every change. New columns are described at once either way.

@@ -41,6 +41,11 @@ pub(super) fn positive(text: &str) -> Result<usize, ValueError> {
     up_to(1000, text)
 }
 
+/// Numbers of a vector.
+pub(super) fn dimensions(text: &str) -> Result<usize, ValueError> {
+    up_to(limn_models::MOST_DIMENSIONS, text)
+}
+
 /// How many columns and cells.
 pub(super) fn number_of_cells(text: &str) -> Result<usize, ValueError> {
     up_to(limn_cells::MOST, text)

@@ -23,6 +23,9 @@ pub enum Part {
     Member(ClusterOptions),
 }
 
+/// Processes that are started on one machine, at most.
+const MOST_HERE: usize = 64;
+
 impl Part {
     /// The part that the arguments give.
     pub fn of(args: &ClusterArgs) -> anyhow::Result<Self> {
@@ -38,6 +41,9 @@ impl Part {
                 (Some(_), _) => {
                     bail!("--process is the number of one of several processes: give --hosts too")
                 }
+                (None, Some(processes)) if processes > MOST_HERE => bail!(
+                    "--processes {processes} without --hosts starts them all on this machine, which may be {MOST_HERE} at most: one a core does"
+                ),
                 (None, Some(processes)) if processes > 1 => Ok(Self::Watch(processes)),
                 (None, _) => Ok(Self::Alone),
             };

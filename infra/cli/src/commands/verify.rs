@@ -19,7 +19,7 @@ pub async fn run(args: VerifyArgs) -> anyhow::Result<Outcome> {
         for number in &set_aside {
             say(&format!("snapshot {number} was damaged and is set aside"));
         }
-        left_out = mend_catalog(&index).await?;
+        left_out = repair_catalog(&index).await?;
     }
     let snapshot = match args.snapshot {
         Some(number) => index.snapshot(number).await?,
@@ -50,22 +50,22 @@ pub async fn run(args: VerifyArgs) -> anyhow::Result<Outcome> {
 }
 
 /// Leaves damaged catalog files out of the index, and gives which.
-async fn mend_catalog(index: &IndexStore) -> anyhow::Result<Vec<String>> {
-    let mended = index.mend_catalog().await?;
-    let tables = plural(mended.lost.len() as u64, "table");
-    for Problem { object, error } in &mended.left_out {
+async fn repair_catalog(index: &IndexStore) -> anyhow::Result<Vec<String>> {
+    let repaired = index.repair_catalog().await?;
+    let tables = plural(repaired.lost.len() as u64, "table");
+    for Problem { object, error } in &repaired.left_out {
         say(&one_line(&format!(
             "{object} is damaged: {error}; it is left out of the catalog"
         )));
     }
-    let lakes: BTreeSet<&str> = mended.lost.iter().map(|it| it.lake.as_str()).collect();
+    let lakes: BTreeSet<&str> = repaired.lost.iter().map(|it| it.lake.as_str()).collect();
     if !lakes.is_empty() {
         let lakes = Vec::from_iter(lakes).join(", ");
         say(&one_line(&format!(
             "{tables} cannot be found until limn index is run over {lakes}"
         )));
     }
-    let objects = mended.left_out.into_iter().map(|it| it.object);
+    let objects = repaired.left_out.into_iter().map(|it| it.object);
     Ok(objects.collect())
 }
 

@@ -12,7 +12,7 @@ const MOST_WHOLE: usize = 1 << 20;
 /// What of a group differs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Changed {
-    /// Objects that are new or have another version.
+    /// Objects that are new or have another version; one where only texts or settings differ.
     pub(super) objects: usize,
     /// Their bytes.
     pub(super) bytes: u64,
@@ -28,6 +28,14 @@ impl Changed {
             objects: group.files.len(),
             bytes: sizes.fold(0, u64::saturating_add),
             whole: group.files.len(),
+        }
+    }
+
+    /// It, of a group of which something else than files differs, too.
+    pub(super) fn at_least_one(self) -> Changed {
+        Changed {
+            objects: self.objects.max(1),
+            ..self
         }
     }
 

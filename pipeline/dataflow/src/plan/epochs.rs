@@ -13,7 +13,7 @@ use super::sides::{Differ, EpochPlan, Sides, tombstone_group};
 use super::survey::{Found, Surveyed, ToDo};
 use crate::changes::GroupId;
 use crate::error::PipelineError;
-use crate::progress::Stage;
+use crate::progress::Phase;
 
 /// The epochs of a plan. Each is made when it is asked for: so only those under way are in memory.
 /// What is published is known as of the plan until the last one is made.
@@ -105,7 +105,7 @@ impl Iterator for Epochs {
         if making.left == 0 {
             making.add_tombstones(&mut epoch);
         }
-        making.planner.reader.progress().spend(Stage::Plan, begun);
+        making.planner.reader.progress().spend(Phase::Plan, begun);
         if making.left == 0 {
             self.making = None;
         }

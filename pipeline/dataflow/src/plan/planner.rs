@@ -140,14 +140,17 @@ impl Planner {
     }
 
     /// What of a group differs from what is published of it. A family that takes over its files'
-    /// groups, until it is known to be these again, differs in the files that are not published.
+    /// groups, until it is known to be these again, differs in the files that are not published. One
+    /// of which no file differs is described again, and counts as one file.
     fn changed(&self, group: &Group, takes_over: &[GroupId], sides: &Sides) -> Changed {
         let nothing = Changed {
             whole: group.files.len(),
             ..Changed::default()
         };
-        if !matches!(sides.differ(), Differ::Members) {
-            return nothing;
+        match sides.differ() {
+            Differ::Members => {}
+            Differ::Awaits => return nothing.at_least_one(),
+            Differ::Not => return nothing,
         }
         let members = members(group, self.settings);
         let files = group.files.iter().zip(&members);
@@ -155,11 +158,12 @@ impl Planner {
             [] => sides.published.binary_search(member).is_err(),
             _ => !self.published.has_file(file.content_fingerprint()),
         });
-        new.fold(nothing, |sum, (file, _)| Changed {
+        let changed = new.fold(nothing, |sum, (file, _)| Changed {
             objects: sum.objects + 1,
             bytes: sum.bytes.saturating_add(file.object.size),
             ..sum
-        })
+        });
+        changed.at_least_one()
     }
 
     /// The names of a group's tables that tables of other groups have in the index. If such a group

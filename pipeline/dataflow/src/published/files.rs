@@ -1,7 +1,6 @@
 //! What is published of files: what came of reading them, and where their values are.
 
 use std::collections::HashMap;
-use std::io;
 use std::sync::Arc;
 
 use limn_formats::member::split;
@@ -15,7 +14,6 @@ use super::catalog_rows::{content_of, object_of, parts_of};
 use super::places::Place;
 use super::row::{Row, hash_of};
 use super::state::Published;
-use super::whole_rows::scratch;
 use crate::error::PipelineError;
 use crate::position::Position;
 use crate::sketches::kept;
@@ -56,11 +54,13 @@ impl Published {
     /// The summary of a file of which [`file`](Self::file) gave one in this round.
     ///
     /// # Errors
-    /// The temporary folder cannot be used.
+    /// The temporary folder cannot be used; [`file`](Self::file) has not given one.
     pub fn summary(&self, content: Fingerprint) -> Result<Box<FileSummary>, PipelineError> {
         match self.file(content)? {
             Some(KnownFile::Summary(summary)) => Ok(summary),
-            _ => Err(scratch(io::ErrorKind::NotFound.into())),
+            _ => Err(PipelineError::Dataflow(
+                "a published summary was not there any more".into(),
+            )),
         }
     }
 
@@ -172,7 +172,11 @@ impl Published {
 
 /// A table of a folder that has a log.
 fn logged(folder: &str, table: &TableRecord) -> Option<LogTable> {
+    // What could not be read may be the next time, and is known by no version: the log is read.
     let files = table.files_now().map(|file| {
+        if file.fingerprint.is_empty() {
+            return None;
+        }
         let declared = Declaration::from_json(file.declared.as_deref()?).ok()?;
         Some((object_of(file), declared))
     });

@@ -202,7 +202,7 @@ impl Drop for Whole {
     }
 }
 
-pub(super) fn scratch(error: io::Error) -> PipelineError {
+fn scratch(error: io::Error) -> PipelineError {
     PipelineError::Scratch {
         folder: std::env::temp_dir(),
         error,

@@ -14,7 +14,7 @@ use crate::narrate::awaiting::Askers;
 use crate::open::Opening;
 use crate::plan::{Epochs, Plan, plan};
 use crate::planned::{Listed, Planned};
-use crate::progress::{Progress, Stage};
+use crate::progress::{Phase, Progress};
 use crate::report::Failure;
 use crate::scope::Part;
 
@@ -64,7 +64,7 @@ impl Round {
             askers: asks.then_some(process).into_iter().collect(),
             for_others: listing.for_others(),
         };
-        progress.spend(Stage::List, begun);
+        progress.spend(Phase::List, begun);
         let listed = match &self.cluster {
             Some(cluster) => self.unless_stopped(cluster.all_listed(listed)).await?,
             None => listed,
@@ -88,7 +88,7 @@ impl Round {
         let mut plan = self
             .unless_stopped(plan(Arc::clone(&self.planner), listing))
             .await??;
-        self.opening.progress.spend(Stage::Plan, begun);
+        self.opening.progress.spend(Phase::Plan, begun);
         // A name that no table can have is reported like any other failure.
         let refused = plan.refused.iter().map(|error| Failure {
             table: error.object.clone(),

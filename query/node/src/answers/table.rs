@@ -305,7 +305,8 @@ fn file(file: &limn_segment::FileRecord) -> FileDetail {
     FileDetail {
         path: file.path.clone(),
         size: file.size,
-        modified: time(file.modified_ms),
+        // Of a file that could not be read yet nothing is known.
+        modified: time(file.modified_ms).filter(|_| file.modified_ms != 0),
         rows: file.rows,
         error: file.error.clone(),
     }

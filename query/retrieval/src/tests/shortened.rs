@@ -54,6 +54,25 @@ fn a_word_finds_the_names_that_are_its_short_form() {
 }
 
 #[test]
+fn an_abbreviation_that_no_table_has_is_the_word_that_it_stands_for() {
+    let mut tables = lake(&[]);
+    tables.push(table("staff", "\tstaff\nperson\ndepartment", &[], &[], ""));
+    let searcher = searcher(&tables, 2);
+    let (found_by, notes) = found(&searcher, "salary by dept");
+    assert_eq!(found_by[0].0, "staff", "{found_by:?}");
+    let note = "searched \"dept\" as \"department\"";
+    assert!(notes.iter().any(|it| it == note), "{notes:?}");
+    // In quotation marks, with several meanings, or of a word that no table has: as it stands.
+    for question in ["\"dept\"", "salary by no", "shown by amt"] {
+        let (_, notes) = found(&searcher, question);
+        assert!(
+            !notes.iter().any(|it| it.starts_with("searched")),
+            "{question}: {notes:?}"
+        );
+    }
+}
+
+#[test]
 fn a_short_form_is_worth_less_than_the_word() {
     let mut tables = lake(&[]);
     tables.push(table("shop", "\tshop\nitem\nquantity", &[], &[], ""));

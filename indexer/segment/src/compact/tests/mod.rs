@@ -5,9 +5,9 @@ mod copies;
 mod followed;
 mod histories;
 mod logs;
-mod mended;
 mod policy;
 mod races;
+mod repaired;
 mod whole;
 
 use std::collections::BTreeMap;

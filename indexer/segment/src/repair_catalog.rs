@@ -1,4 +1,4 @@
-//! Mending a catalog: files that are damaged or gone are left out of the next snapshot, and so is
+//! Repairing a catalog: files that are damaged or gone are left out of the next snapshot, and so is
 //! what only they could explain.
 //!
 //! A lost file takes rows with it, and nobody knows which. What they had replaced or removed must
@@ -19,18 +19,18 @@ use futures::{StreamExt, TryStreamExt, stream};
 use crate::catalog::{REGISTERED, TableRecord};
 use crate::catalog_read::visit_catalog;
 use crate::error::{PublishError, SegmentError};
-use crate::index_store::{IndexStore, READS_IN_FLIGHT};
+use crate::index_store::{CATALOG, IndexStore, READS_IN_FLIGHT};
 use crate::reader::SegmentReader;
 use crate::snapshot::{CatalogEntry, SegmentEntry, Snapshot};
 use crate::table::{Shard, TableKey};
 use crate::verify::Problem;
 
-/// How often the catalog is mended while other writers publish faster.
+/// How often the catalog is repaired while other writers publish faster.
 const ATTEMPTS: usize = 8;
 
-/// What came of mending a catalog.
+/// What came of repairing a catalog.
 #[derive(Debug)]
-pub struct Mended {
+pub struct Repaired {
     /// The newest snapshot, all of whose catalog files can be read.
     pub snapshot: Snapshot,
     /// The files that it leaves out, and what is wrong with them; none where nothing was damaged.
@@ -46,24 +46,26 @@ impl IndexStore {
     /// # Errors
     /// Store errors that may pass; a newer format; a damaged segment of the same shard;
     /// [`PublishError::Lost`] if other writers were faster again and again.
-    pub async fn mend_catalog(&self) -> Result<Mended, PublishError> {
+    pub async fn repair_catalog(&self) -> Result<Repaired, PublishError> {
         let mut attempts = ATTEMPTS;
         loop {
             attempts -= 1;
             let newest = self.require_newest().await?;
-            let (paths, left_out) = self.unreadable_files(&newest).await?;
+            let left_out = self.damaged_catalog_files(&newest).await?;
             if left_out.is_empty() {
-                return Ok(Mended {
+                return Ok(Repaired {
                     snapshot: newest,
-                    left_out,
+                    left_out: Vec::new(),
                     lost: BTreeSet::new(),
                 });
             }
+            let paths = left_out.iter().map(|(path, _)| path.as_str()).collect();
             let (snapshot, lost) = self.without(&newest, &paths).await?;
+            let left_out = left_out.into_iter().map(|(_, problem)| problem).collect();
             match self.publish(&snapshot).await {
                 Err(PublishError::Lost { .. }) if attempts > 0 => {}
                 published => {
-                    return published.map(|()| Mended {
+                    return published.map(|()| Repaired {
                         snapshot,
                         left_out,
                         lost,
@@ -73,11 +75,15 @@ impl IndexStore {
         }
     }
 
-    /// The paths of the catalog files that cannot be read and never will be, and why.
-    async fn unreadable_files(
+    /// The catalog files of a snapshot that cannot be read and never will be, by their paths, and
+    /// why.
+    ///
+    /// # Errors
+    /// Store errors that may pass; a newer format.
+    pub async fn damaged_catalog_files(
         &self,
         snapshot: &Snapshot,
-    ) -> Result<(HashSet<String>, Vec<Problem>), SegmentError> {
+    ) -> Result<Vec<(String, Problem)>, SegmentError> {
         let read = async |entry: CatalogEntry| {
             let rows = entry.rows;
             let decode =
@@ -90,16 +96,16 @@ impl IndexStore {
         };
         let files = stream::iter(snapshot.catalog.clone()).map(read);
         let read: Vec<_> = files.buffered(READS_IN_FLIGHT).try_collect().await?;
-        Ok(read.into_iter().flatten().unzip())
+        Ok(read.into_iter().flatten().collect())
     }
 
     /// The snapshot after `newest` without the files at these paths, and the tables that it lacks.
     async fn without(
         &self,
         newest: &Snapshot,
-        paths: &HashSet<String>,
+        paths: &HashSet<&str>,
     ) -> Result<(Snapshot, BTreeSet<TableKey>), SegmentError> {
-        let is_lost = |entry: &CatalogEntry| paths.contains(&entry.path);
+        let is_lost = |entry: &CatalogEntry| paths.contains(entry.path.as_str());
         let files = newest.catalog.iter().filter(|entry| is_lost(entry));
         let shards: BTreeSet<Shard> = files.map(|entry| entry.shard).collect();
         let mut next = newest.next();
@@ -189,7 +195,9 @@ impl Problem {
     pub fn of_catalog(error: &SegmentError) -> Option<Problem> {
         let (object, error) = match error {
             SegmentError::DamagedCatalog { object, detail } => (object.clone(), detail.clone()),
-            SegmentError::Store(error) if error.is_not_found() => {
+            SegmentError::Store(error)
+                if error.is_not_found() && error.object().contains(CATALOG) =>
+            {
                 (error.object().to_owned(), "it is not there".to_owned())
             }
             _ => return None,

@@ -62,12 +62,12 @@ fn what_a_lost_file_had_can_not_be_found_and_all_else_stays() {
             let error = index.tables(&newest, None).await.unwrap_err();
             assert!(Problem::of_catalog(&error).is_some(), "{error}");
 
-            let mended = index.mend_catalog().await.unwrap();
-            let snapshot = &mended.snapshot;
+            let repaired = index.repair_catalog().await.unwrap();
+            let snapshot = &repaired.snapshot;
             assert_eq!(*snapshot, index.require_newest().await.unwrap());
             let object = index.store.object_url(&file.path);
-            assert!(mended.left_out.iter().all(|it| it.object == object));
-            assert!(!mended.left_out.is_empty());
+            assert!(repaired.left_out.iter().all(|it| it.object == object));
+            assert!(!repaired.left_out.is_empty());
             assert!(snapshot.catalog.iter().all(|it| it.path != file.path));
             // Other shards are as they were.
             let of_others = |snapshot: &Snapshot| -> Vec<String> {
@@ -88,7 +88,7 @@ fn what_a_lost_file_had_can_not_be_found_and_all_else_stays() {
                     tables_lost += 1;
                     // Unless an older row had the same words at the same place.
                     let is_there = now.get(key).is_some_and(|it| place(it) == place(row));
-                    assert!(is_there || mended.lost.contains(key), "seed {seed}");
+                    assert!(is_there || repaired.lost.contains(key), "seed {seed}");
                 }
             }
             for (key, row) in &now {
@@ -100,10 +100,10 @@ fn what_a_lost_file_had_can_not_be_found_and_all_else_stays() {
             let all = index.tables_with_removed(snapshot, None).await.unwrap();
             let followed: Vec<TableRecord> = followed.iter().map(|row| (**row).clone()).collect();
             assert_eq!(followed, all);
-            // There is nothing to mend any more.
-            let again = index.mend_catalog().await.unwrap();
+            // There is nothing to repair any more.
+            let again = index.repair_catalog().await.unwrap();
             assert_eq!((&again.snapshot, again.left_out.len()), (snapshot, 0));
-            files_lost += mended.left_out.len();
+            files_lost += repaired.left_out.len();
         }
         assert!(
             files_lost > 50 && tables_lost > 50,
@@ -132,9 +132,9 @@ fn registered_contexts_of_older_rows_stay_and_what_was_replaced_does_not() {
             newest.number = index.require_newest().await.unwrap().number + 1;
             index.publish(&newest).await.unwrap();
             damage(&index, &newest.catalog[1].path, 0).await;
-            let mended = index.mend_catalog().await.unwrap().snapshot;
-            assert_eq!((mended.catalog.len(), mended.live_blocks()), (1, 0));
-            let [row] = &index.catalog(&mended.catalog[0]).await.unwrap()[..] else {
+            let repaired = index.repair_catalog().await.unwrap().snapshot;
+            assert_eq!((repaired.catalog.len(), repaired.live_blocks()), (1, 0));
+            let [row] = &index.catalog(&repaired.catalog[0]).await.unwrap()[..] else {
                 panic!("one row");
             };
             assert!(row.removed && row.files.is_empty());
@@ -169,11 +169,11 @@ fn of_two_that_mend_at_once_both_go_on_from_one_snapshot() {
         for seed in 0..rounds(20).into() {
             let (index, newest) = grown(seed).await;
             damage(&index, &newest.catalog[0].path, seed).await;
-            let mend = || {
+            let repair = || {
                 let index = index.clone();
-                tokio::spawn(async move { index.mend_catalog().await.unwrap() })
+                tokio::spawn(async move { index.repair_catalog().await.unwrap() })
             };
-            let (one, other) = (mend(), mend());
+            let (one, other) = (repair(), repair());
             let (one, other) = (one.await.unwrap(), other.await.unwrap());
             assert_eq!(one.snapshot, other.snapshot);
             assert_eq!(one.snapshot.number, newest.number + 1);
