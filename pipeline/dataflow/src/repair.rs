@@ -13,6 +13,7 @@ use crate::error::PipelineError;
 use crate::published::Published;
 use crate::published_vectors::PublishedVectors;
 use crate::rebase::refusal;
+use crate::settings::IndexSettings;
 use crate::share::Share;
 
 /// Goes on to `snapshot`; if its catalog is damaged and the run `repairs`, to one without the damaged
@@ -97,14 +98,14 @@ fn notes(repaired: &Repaired, lake: &str, was_faster: bool) -> Vec<String> {
     });
     let mut notes: Vec<String> = files.collect();
     let elsewhere = repaired.lost.iter().find(|table| table.lake != lake);
-    let example = match elsewhere {
-        Some(table) => format!(", such as {} of {}", table.name, table.lake),
-        None => String::new(),
+    let may_be_elsewhere = was_faster && IndexSettings::has_others(&repaired.snapshot, lake);
+    let such_as = match elsewhere {
+        Some(table) => format!(" (such as {} of {})", table.name, table.lake),
+        None if may_be_elsewhere && !notes.is_empty() => String::new(),
+        None => return notes,
     };
-    if elsewhere.is_some() || was_faster && !notes.is_empty() {
-        notes.push(format!(
-            "tables of other lakes that were in it{example}, come back when limn index is run over these lakes"
-        ));
-    }
+    notes.push(format!(
+        "tables of other lakes that were in it{such_as} come back when limn index is run over these lakes"
+    ));
     notes
 }

@@ -87,6 +87,12 @@ fn is_off(redact: &Redact) -> bool {
 }
 
 impl IndexSettings {
+    /// Whether the index has tables of other lakes than this one.
+    pub fn has_others(snapshot: &Snapshot, lake_url: &str) -> bool {
+        let lakes = snapshot.settings[LAKES].as_object();
+        lakes.is_some_and(|lakes| lakes.keys().any(|lake| lake != lake_url))
+    }
+
     /// The settings that all of a lake's tables in `snapshot` were made with.
     ///
     /// # Errors

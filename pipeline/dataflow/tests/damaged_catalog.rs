@@ -145,7 +145,7 @@ async fn the_tables_of_a_damaged_file_are_read_again_and_the_others_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn several_damaged_files_are_mended_at_once() {
+async fn several_damaged_files_are_repaired_at_once() {
     let mut lab = Lab::new();
     grown(&mut lab).await;
     let newest = lab.index.require_newest().await.unwrap();
