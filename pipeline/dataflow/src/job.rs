@@ -251,11 +251,11 @@ fn read_and_assemble<'scope>(
     });
     let (known, rest): (_, Stream<'scope, Epoch, Vec<Rest>>) =
         looked_up.ok_err(|found| match found {
-            LookedUp::Part(part) => Ok(part),
+            LookedUp::Part(part) => Ok(*part),
             LookedUp::Rest(rest) => Err(rest),
         });
     let (unknown, at_once) = rest.ok_err(|rest| match rest {
-        Rest::Read(task) => Ok(task),
+        Rest::Read(task) => Ok(*task),
         Rest::AtOnce(work) => Err(work),
     });
     let read = Stage::of("read files", job, &stages.reader);

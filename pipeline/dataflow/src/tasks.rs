@@ -18,7 +18,7 @@ use crate::wire::Wire;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum LookedUp {
     /// A group whose tables are to be made, or what is known of a part of it.
-    Part(GroupPart),
+    Part(Box<GroupPart>),
     /// What is to be done yet.
     Rest(Rest),
 }
@@ -27,7 +27,7 @@ pub enum LookedUp {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Rest {
     /// A part that is to be read.
-    Read(ReadTask),
+    Read(Box<ReadTask>),
     /// Work for which nothing is read.
     AtOnce(Box<Work>),
 }
@@ -53,15 +53,16 @@ pub async fn look_up(
             tokio::task::yield_now().await;
         }
         found.push(match reader.look_up(&task)? {
-            None => LookedUp::Rest(Rest::Read(task)),
+            None => LookedUp::Rest(Rest::Read(Box::new(task))),
             Some(Ok(ReadResult::AsPublished)) => {
                 as_published.push(task.part);
                 continue;
             }
-            Some(known) => LookedUp::Part(GroupPart::Read(reader.done(&task, known))),
+            Some(known) => LookedUp::Part(Box::new(GroupPart::Read(reader.done(&task, known)))),
         });
     }
-    found.push(LookedUp::Part(GroupPart::Plan { plan, as_published }));
+    let plan = GroupPart::Plan { plan, as_published };
+    found.push(LookedUp::Part(Box::new(plan)));
     Ok(found)
 }
 

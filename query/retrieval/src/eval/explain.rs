@@ -96,7 +96,7 @@ pub fn explain(
         Mode::Limn => looked_up_as(searcher.corpus(), &asked, term),
         Mode::Plain => Ok(vec![term.clone()]),
     };
-    let words = Words::of(&asked, &known, terms)?;
+    let words = Words::of(&asked, &known, &ranking.unknown, terms)?;
     let standing = |name: &str| -> Result<Option<Standing>, RetrievalError> {
         let is_it = |it: &RankedTable| it.key.name == name || it.copies.iter().any(|at| at == name);
         let in_deep = deep.iter().position(is_it);
@@ -212,6 +212,7 @@ impl Words {
     fn of(
         question: &Question,
         found: &Found,
+        unknown: &[String],
         terms: impl Fn(&String) -> Result<Vec<String>, RetrievalError>,
     ) -> Result<Words, RetrievalError> {
         let written = |term: &String| {
@@ -221,7 +222,15 @@ impl Words {
             let word = words.find(|word| word.terms.contains(term));
             // Of a text that is written without spaces each term is a word.
             let is_whole = |it: &&Word| it.terms.len() <= 2 || term.is_ascii();
-            let word = word.filter(is_whole).map(|it| it.written.to_lowercase());
+            let is_unknown = |word: &Word| {
+                let written = word.written.to_lowercase();
+                unknown.iter().any(|it| it.to_lowercase() == written)
+            };
+            let word = word.filter(is_whole).map(|it| match is_unknown(it) {
+                // A code that no table has, and a part of it.
+                true => format!("{term} (of {})", it.written.to_lowercase()),
+                false => it.written.to_lowercase(),
+            });
             let word = word.or(term.strip_prefix('~').map(str::to_owned));
             meant.or(word).unwrap_or_else(|| term.clone())
         };

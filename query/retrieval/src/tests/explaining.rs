@@ -48,6 +48,27 @@ fn asking_words_count_half_beside_others() {
 }
 
 #[test]
+fn a_part_of_a_code_that_no_table_has_is_not_the_code() {
+    let tables = [
+        table("a", "unit", &["003"], &[], ""),
+        table("b", "unit status", &["open"], &[], ""),
+    ];
+    let searcher = searcher(&tables, 1);
+    let question = EvalQuestion {
+        question: "status of C003".to_owned(),
+        tables: vec!["a".to_owned()],
+        kind: None,
+    };
+    let explanation = explain(&searcher, &question, &[], &query("", 1, Mode::Limn)).unwrap();
+    assert_eq!(explanation.unknown, ["C003"]);
+    let (standing, _) = &explanation.missed[0];
+    let words: Vec<&String> = standing.words.values().flatten().collect();
+    assert!(!words.is_empty(), "{standing:?}");
+    let is_part = |word: &&String| word.ends_with("(of c003)");
+    assert!(words.iter().all(is_part), "{standing:?}");
+}
+
+#[test]
 fn the_first_of_an_explanation_is_the_first_that_is_found() {
     let searcher = lake();
     let mut differ = 0;
