@@ -238,7 +238,7 @@ impl<'a> Successors<'a> {
     fn of_table(&self, table: &TableRecord) -> Option<TableKey> {
         let lake = table.lake.as_str();
         let mut found: Option<&TableRecord> = None;
-        for file in table.files_now().filter(|file| is_known(file)) {
+        for file in table.files_now() {
             let by_file = self.by_file.get(&(lake, file.path.as_str()));
             let mut folders = std::iter::successors(Some(file.path.as_str()), |path| {
                 (!path.is_empty()).then(|| folder_of(path))
@@ -254,11 +254,6 @@ impl<'a> Successors<'a> {
     }
 }
 
-/// Whether anything was ever read of a file, or it never can be.
-fn is_known(file: &FileRecord) -> bool {
-    !file.fingerprint.is_empty() || file.summary.is_some()
-}
-
 /// The folder of a path, `""` for the lake's root.
 fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
@@ -270,7 +265,7 @@ type Content<'a> = (&'a str, Vec<&'a str>, Vec<(&'a str, u64)>);
 
 /// `None` where a store has no tags, or there is no file: nothing shows that it is the same then.
 fn content(table: &TableRecord) -> Option<Content<'_>> {
-    let files = table.files_now().filter(|file| is_known(file));
+    let files = table.files_now();
     let files: Option<Vec<_>> = files
         .map(|file| Some((file.etag.as_deref()?, file.size)))
         .collect();
