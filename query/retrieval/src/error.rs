@@ -96,9 +96,7 @@ pub enum RetrievalError {
         reason: String,
     },
     /// A line of a questions file cannot be read.
-    #[error(
-        "{file}, line {line}: {reason}; write one {{\"question\": TEXT, \"tables\": [NAME, …]}} a line"
-    )]
+    #[error("{file}, line {line}: {reason}; write one {format} a line")]
     Questions {
         /// The file.
         file: String,
@@ -106,6 +104,8 @@ pub enum RetrievalError {
         line: usize,
         /// What is wrong with it.
         reason: String,
+        /// How a line is written.
+        format: &'static str,
     },
 }
 

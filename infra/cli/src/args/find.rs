@@ -181,7 +181,7 @@ pub struct EvalArgs {
     #[arg(help_heading = MORE, long)]
     pub vectors_given: bool,
     /// Use only the first N questions.
-    #[arg(help_heading = MORE, long, value_name = "N")]
+    #[arg(help_heading = MORE, long, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
     pub limit: Option<usize>,
     #[command(flatten, next_help_heading = MORE)]
     pub output: JsonOutput,

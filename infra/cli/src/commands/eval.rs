@@ -145,7 +145,7 @@ fn missing_note(evaluation: &Evaluation) -> Option<String> {
     let missing = &evaluation.missing_tables;
     (evaluation.gold_tables_missing > 0).then(|| {
         format!(
-            "the index lacks {} that the questions name ({}{}): is it the index of another lake?",
+            "the index lacks {} that the questions name ({}{}): limn tables lists the names that it has; if it lacks all, it is the index of another lake",
             plural(evaluation.gold_tables_missing as u64, "table"),
             first(missing).join(", "),
             if missing.len() > SHOWN { ", …" } else { "" }

@@ -86,6 +86,9 @@ fn is_said_wrong(line: &str) -> bool {
     line.is_ok_and(|line| line["verdict"] == "wrong")
 }
 
+/// How a line of a questions file is written.
+const QUESTION_LINE: &str = r#"{"question": TEXT, "tables": [NAME, …]}"#;
+
 /// Reads a questions file: one JSON object a line with `question` and `tables`, other fields
 /// ignored, empty lines skipped, and so is feedback that a table is wrong. `file` names it in
 /// errors.
@@ -103,7 +106,11 @@ pub fn read_questions(text: &str, file: &str) -> Result<Vec<EvalQuestion>, Retri
             file: file.to_owned(),
             line: at + 1,
             reason,
+            format: QUESTION_LINE,
         };
+        if line_text.starts_with('[') {
+            return Err(wrong("this is a JSON array, not an object".to_owned()));
+        }
         let question: EvalQuestion =
             serde_json::from_str(line_text).map_err(|error| wrong(without_place(&error)))?;
         if question.tables.is_empty() && is_said_wrong(line_text) {
@@ -119,6 +126,7 @@ pub fn read_questions(text: &str, file: &str) -> Result<Vec<EvalQuestion>, Retri
             file: file.to_owned(),
             line: 1,
             reason: "the file holds no question".to_owned(),
+            format: QUESTION_LINE,
         });
     }
     Ok(questions)

@@ -65,6 +65,9 @@ pub struct LeftOut {
     pub above_most: usize,
 }
 
+/// How a line is written.
+const LINE: &str = r#"{"question": TEXT, "tables": [NAME, …]}, or of feedback {"question": TEXT, "table": NAME, "verdict": "right" or "wrong"},"#;
+
 impl TuningQuestions {
     /// Reads a file of questions, as [`read_questions`](crate::eval::read_questions) does, or of
     /// feedback; its lines may be mixed. `file` names it in errors.
@@ -81,6 +84,7 @@ impl TuningQuestions {
                 file: file.to_owned(),
                 line: at + 1,
                 reason: reason.to_string(),
+                format: LINE,
             })?;
         }
         Ok(())
