@@ -30,6 +30,8 @@ pub(crate) enum LookUp {
     Value,
     /// As a misspelt word.
     Spelling,
+    /// As an abbreviation, for the word that it stands for.
+    SpelledOut,
     /// As a word that columns may be called by a short form of.
     Short,
     /// As such a short form.

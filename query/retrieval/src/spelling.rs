@@ -144,8 +144,14 @@ fn spelled_out(corpus: &Corpus, word: &Word, lower: &str) -> Result<Option<Meant
     let [term] = &analyze(meaning)[..] else {
         return Ok(None);
     };
-    let is_there = !blocks_with(corpus, term)?.is_empty();
-    Ok(is_there.then(|| Meant {
+    if corpus.is_absent(lower, LookUp::SpelledOut) {
+        return Ok(None);
+    }
+    if blocks_with(corpus, term)?.is_empty() {
+        corpus.found_absent(lower, LookUp::SpelledOut);
+        return Ok(None);
+    }
+    Ok(Some(Meant {
         written: word.written.clone(),
         word: (*meaning).to_owned(),
         term: term.clone(),

@@ -42,7 +42,7 @@ impl Part {
                     bail!("--process is the number of one of several processes: give --hosts too")
                 }
                 (None, Some(processes)) if processes > MOST_HERE => bail!(
-                    "--processes {processes} without --hosts starts them all on this machine, which may be {MOST_HERE} at most: one a core does"
+                    "--processes {processes} without --hosts starts them all on this machine, where {MOST_HERE} may run at most: one for each core is enough"
                 ),
                 (None, Some(processes)) if processes > 1 => Ok(Self::Watch(processes)),
                 (None, _) => Ok(Self::Alone),

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// Linkers write their id of a build near the begin of the file.
+/// Linkers write their id of a build near the beginning of the file.
 const HEAD: u64 = 1 << 16;
 /// Bytes of that id that name a build.
 const NAMED: usize = 8;
@@ -22,8 +22,8 @@ pub fn build() -> io::Result<String> {
     Ok(format!("{} (build {id})", env!("CARGO_PKG_VERSION")))
 }
 
-/// An id of an executable's content: what its linker has hashed of all of it, at the begin of the
-/// file, or else a hash of the file, which has hundreds of megabytes. No commit, which says nothing
+/// An id of an executable's content: what its linker has hashed of all of it, at the beginning
+/// of the file, or else a hash of the file, which has hundreds of megabytes. No commit, which says nothing
 /// of code that is not committed, and each of which would have this crate compiled again.
 fn id_of(mut executable: impl Read) -> io::Result<String> {
     let mut block = Vec::new();
@@ -40,7 +40,7 @@ fn id_of(mut executable: impl Read) -> io::Result<String> {
     Ok(format!("{:016x}", hash.digest()))
 }
 
-/// The begin of the id in an ELF file's note, as `readelf -n` shows it.
+/// The beginning of the id in an ELF file's note, as `readelf -n` shows it.
 fn linked_id(head: &[u8]) -> Option<&[u8]> {
     // The lengths of the owner's name and of the id, the note's kind, and the name.
     let is_note = |it: &[u8]| it[..4] == [4, 0, 0, 0] && it[8..] == *b"\x03\0\0\0GNU\0";

@@ -107,7 +107,7 @@ pub fn connect(
 ) -> Result<Connections, Box<Unconnected>> {
     let limn = build().map_err(|error| {
         let cause = format!(
-            "which build of limn this is cannot be told, since its executable cannot be read: {error}"
+            "cannot find out which build of limn this is, since its executable cannot be read: {error}"
         );
         Box::new(Unconnected {
             error: PipelineError::Settings(cause),
